@@ -14,7 +14,7 @@ from compact.chat.listening import listening
 from compact.chat.notices import Notices
 from compact.chat.tools import Tool, Toolbox, ToolRunner
 from compact.chat.turn_log import TurnLog
-from compact.chat.turns import Turn, context_of, number_in
+from compact.chat.turns import Turn, context_of, number_in, was_sent
 from compact.chat.window import trimmed
 from compact.engine.queries import Recalled
 from compact.errors import CompactError, HistoryGone, NotFound
@@ -70,7 +70,7 @@ class Conversation:
             self.hear(event)
         with listening(self.hear):
             log.usage()
-            self.cost = sum(number_in(turn, "cost") or 0.0 for turn in log.turns)
+            self.cost = sum(number_in(turn, "cost") or 0.0 for turn in log.turns if was_sent(turn))
             self.reset()
 
     # -- what it is ----------------------------------------------------------------------------------------

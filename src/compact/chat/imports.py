@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compact.chat.turn_log import TurnLog
-from compact.chat.turns import Turn, stamp, what_is_said
+from compact.chat.turns import Turn, from_elsewhere, stamp, what_is_said
 from compact.errors import FormatError, NotFound
 from compact.model.outcome import ContextUsage
 
@@ -29,6 +29,7 @@ def take_in(
     stamped = {"timestamp": stamp(log.clock()), "session_id": log.id, "agent": agent}
     fresh = [turn if stamped.keys() <= turn.keys() else {**stamped, **turn} for turn in turns]
     leading = [turn if stamped.keys() <= turn.keys() else {**stamped, **turn} for turn in head]
+    fresh = list(map(from_elsewhere, fresh))
     with log.alone():
         # What leads a history counts as its system prompt, which the store does not keep among the turns.
         if log.turns or log.head:

@@ -78,6 +78,19 @@ def usage_of(turn: Mapping[str, Any]) -> Usage | None:
     return Usage(input=sent, output=received, cache_read=read)
 
 
+def from_elsewhere(turn: Turn) -> Turn:
+    """The turn with a mark: what its reply reports was not sent here."""
+    found = turn.get("meta")
+    return {**turn, "meta": {**(found if isinstance(found, Mapping) else {}), "imported": True}}
+
+
+def was_sent(turn: Mapping[str, Any]) -> bool:
+    """Whether a model was asked for this reply here: if so, the reply says at least how it ended."""
+    meta = turn.get("meta")
+    is_imported = isinstance(meta, Mapping) and meta.get("imported") is True
+    return not is_imported and any(turn.get(name) for name in ("usage", "finish_reason", "error"))
+
+
 def number_in(turn: Mapping[str, Any], name: str) -> float | None:
     """A number in the turn, such as its `cost`; None if it is not a number."""
     found = turn.get(name)

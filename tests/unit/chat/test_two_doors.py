@@ -98,6 +98,17 @@ def test_an_import_undone_at_another_door_is_gone_here_too(
     assert other.turns == one.turns and len(other.turns) == 2
 
 
+def test_what_imported_replies_cost_elsewhere_is_not_paid_here(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    one = begun(make_chats(replies(1), **options))
+    reply = {"role": "assistant", "content": "b", "cost": 0.5, "finish_reason": "stop", "session_id": "other"}
+    one.take_in([], [{"role": "user", "content": "a"}, reply])
+    other = make_chats(**options).open("s")
+    assert other.turns == one.turns and len(other.turns) == 4
+    assert other.cost == one.cost < 0.5
+
+
 def test_an_undone_import_does_not_come_back_when_a_retry_fails(
     make_chats: MakeChats, options: dict[str, Any]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from compact.chat.conversation import Conversation
-from compact.chat.turns import Turn, number_in, usage_of
+from compact.chat.turns import Turn, number_in, usage_of, was_sent
 from compact.core.measure import PRIMING
 from compact.functions import count_tokens
 from compact.model.message import Usage
@@ -54,7 +54,7 @@ def figures_of(conversation: Conversation) -> schemas.Figures:
     records = [r for r in conversation.log.standing_records() if r.kind in _COMPACTIONS]
     turns = _turns(conversation, records)
     contents = PromptContents(conversation)
-    reported = map(usage_of, conversation.turns)
+    reported = (usage_of(turn) for turn in conversation.turns if was_sent(turn))
     known = [usage for usage in reported if usage is not None]
     prices = cost(conversation.agent, Usage(input=1_000)) is not None
     saved = sum(max(0, one.tokens_without - one.tokens) for one in turns if one.sent)
@@ -98,7 +98,8 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
     whole = _fixed(conversation)
     for group in grouped(conversation.turns):
         turn = group.turns[0]
-        usage = usage_of(turn)
+        is_sent = was_sent(turn)
+        usage = usage_of(turn) if is_sent else None
         if turn.get("role") == "assistant":
             compactions = _compactions_before(records, seconds_of(turn.get("timestamp")), figures)
             sent = _sent(turn, whole)
@@ -109,8 +110,8 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
                     at=seconds_of(turn.get("timestamp")),
                     tokens=sent,
                     tokens_without=max(whole, sent),
-                    sent=_was_sent(turn),
-                    cost=number_in(turn, "cost"),
+                    sent=is_sent,
+                    cost=number_in(turn, "cost") if is_sent else None,
                     cached_tokens=usage.cache_read if usage is not None else 0,
                     compaction=compactions[-1].step if compactions else None,
                 )
@@ -120,14 +121,9 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
     return figures
 
 
-def _was_sent(turn: Turn) -> bool:
-    """Whether a model was asked for this reply here: one from elsewhere does not say how it ended."""
-    return any(turn.get(name) for name in ("usage", "finish_reason", "error"))
-
-
 def _sent(turn: Turn, whole: int) -> int:
     """By the provider's count, else by ours at that time: a later undo doesn't change what was sent."""
-    if not _was_sent(turn):
+    if not was_sent(turn):
         return 0
     usage, counted = usage_of(turn), number_in(turn, "prompt_estimate")
     return usage.input if usage is not None else int(counted) if counted is not None else whole

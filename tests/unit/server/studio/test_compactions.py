@@ -229,10 +229,18 @@ def test_a_list_of_records_without_their_texts_and_one_with_them(client: httpx2.
     assert missing.status_code == 404 and missing.json()["code"] == "no-compaction"
 
 
-def test_nothing_counts_as_sent_for_imported_replies(client: httpx2.Client) -> None:
+REPORTED = {
+    "usage": {"prompt_tokens": 700, "completion_tokens": 70, "prompt_tokens_details": {"cached_tokens": 600}},
+    "finish_reason": "stop",
+    "cost": 0.25,
+}
+
+
+@pytest.mark.parametrize("reported", [{}, REPORTED, {**REPORTED, "session_id": "other"}])
+def test_nothing_counts_as_sent_for_imported_replies(client: httpx2.Client, reported: dict[str, Any]) -> None:
     session = new_session(client, preset="chat")
     turns = [
-        {"role": role, "content": f"{role} {number}. {FILLER}"}
+        {"role": role, "content": f"{role} {number}. {FILLER}", **(reported if role == "assistant" else {})}
         for number in range(40)
         for role in ("user", "assistant")
     ]
@@ -241,5 +249,9 @@ def test_nothing_counts_as_sent_for_imported_replies(client: httpx2.Client) -> N
     figures = client.get(f"/api/sessions/{session}/figures").json()
     *imported, last = figures["turns"]
     assert len(imported) == 40 and last["sent"] and last["tokens"] > 0
-    assert {(one["sent"], one["tokens"]) for one in imported} == {(False, 0)}
+    told = {(one["sent"], one["tokens"], one["cached_tokens"], one["cost"]) for one in imported}
+    assert told == {(False, 0, 0, None)}
+    assert figures["totals"]["input_tokens"] == last["tokens"]
+    assert (figures["totals"]["output_tokens"], figures["totals"]["cached_tokens"]) == (10, 0)
+    assert figures["totals"]["cost"] == last["cost"]
     assert figures["totals"]["tokens_saved"] == last["tokens_without"] - last["tokens"]
