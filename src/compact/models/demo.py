@@ -29,10 +29,13 @@ _PACE = 0.01
 """Seconds between two words, so that a reply can be watched and stopped."""
 _SHOWN = 3
 _OWN_WEIGHT = 2.0
+_LABEL_WEIGHT = 4.0
+"""For a sentence that begins with a label from the question: "Open: …" is all about what is open."""
 _WORD = re.compile(r"\w[\w'-]*")
 _QUESTION = re.compile(r"[?？؟]")
 _FRAME = re.compile(r"--- message (\d+), (\w+)[^\n]*\n(.*?)(?=\n--- message |\n\[|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"[\"“'‘]([^\"”'’]+)[\"”'’]")
+_LABEL = re.compile(r"\W*([^\W\d_]+)\W*:\s")
 _PAIR = re.compile(r"(\w+)\s*[=:]\s*(\"[^\"]*\"|[^\s,;]+)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -211,10 +214,12 @@ def _best(asked: str, said: Sequence[_Said]) -> list[_Said]:
     indexed = [set(map(str.casefold, _WORD.findall(one.text))) for one in found]
     seen = Counter(word for words in indexed for word in words)
     wanted = {word.casefold() for word in _WORD.findall(asked)}
+    labels = [label[1].casefold() if (label := _LABEL.match(one.text)) else "" for one in found]
     scores = [
         sum(len(word) * log(1 + len(found) / seen[word]) for word in wanted & words)
         * (_OWN_WEIGHT if one.where.endswith(("you", "user")) else 1.0)
-        for one, words in zip(found, indexed, strict=True)
+        * (_LABEL_WEIGHT if label in wanted else 1.0)
+        for one, words, label in zip(found, indexed, labels, strict=True)
     ]
     if not scores or max(scores) == 0:
         return []

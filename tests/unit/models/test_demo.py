@@ -60,6 +60,17 @@ def test_a_question_is_answered_from_the_conversation(question: str, found: str)
     assert found in text and text.count("“") == 1
 
 
+def test_a_label_says_what_a_sentence_is_about() -> None:
+    said = [
+        {"role": "user", "content": "Tom asks whether guests can still pay by card."},
+        {"role": "assistant", "content": "**Open**: the new feed address. The rest is done."},
+        {"role": "user", "content": "What is still open?"},
+    ]
+    *_, end = DemoChatModel(pace=0).stream(said)
+    assert isinstance(end, ReplyEnd)
+    assert "“**Open**: the new feed address.”" in end.message["content"]
+
+
 def test_what_nobody_said_is_not_made_up() -> None:
     assert "know this conversation only" in asked("Quelle est la capitale?").message["content"]
 
