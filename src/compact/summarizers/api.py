@@ -46,7 +46,8 @@ def summarize(
     a list, each is the fallback of the one before, and "extractive" names the embedded one;
     `on_skipped(reason, message)` is called for each one skipped. `previous` is an earlier summary to build
     on. System and developer messages are instructions, not conversation, so they are left out. `strategy` may
-    be the path of your own template, for a summarizer with a model.
+    be the path of your own template, for a summarizer with a model. The embedded summarizer's text is empty
+    if nothing was said, or if `max_tokens` is too few for any of it.
     """
     _check(messages, max_tokens, strategy, previous, first_position, focus)
     with refusing_deep_nesting(messages):

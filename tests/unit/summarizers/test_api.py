@@ -54,3 +54,9 @@ def test_numbers_count_from_the_first_message_behind_the_system_prompt() -> None
     led = [{"role": "system", "content": "Be brief."}, *told]
     assert summarize(led, 400).text == summarize(told, 400).text
     assert {one.message for one in summarize(led, 400).evidence} <= {0, 1}
+
+
+def test_nothing_to_say_is_an_empty_text_and_no_error() -> None:
+    said = [{"role": "user", "content": "Deploy build 4417 to staging-eu."}]
+    assert summarize(said, 100).text
+    assert summarize([], 100).text == summarize(said, 3).text == ""
