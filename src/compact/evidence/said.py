@@ -149,9 +149,7 @@ def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...],
         rank = 1.3 if closes else 1.0
         if is_about(runs, "concludes"):
             rank *= 1.5
-        if asks:
-            rank *= 0.7
-        elif flat[-1] in ":：" or is_about(runs, "announces"):
-            rank *= 0.3  # it leads in what stands on other lines, or what was then done
+        if asks or flat[-1] in ":：" or is_about(runs, "announces"):
+            rank *= 0.3  # it was answered, leads in what stands on other lines, or was then done
         found.append((clip(flat, _LONG_SENTENCE), rank))
     return tuple(found), clip(question, _QUESTION_CHARS)

@@ -242,3 +242,8 @@ def test_a_message_that_a_program_indents_is_said() -> None:
     for first in ("", "Mend the crane."):
         units = said_in("\n    ".join([first, *orders]), 4, "")
         assert not any(unit.context == SHOWN for unit in units)
+
+
+def test_a_question_is_no_conclusion_to_keep_before_others() -> None:
+    asked, stated = concluded_in("Shall I mend the pump today? The filter holds sand.", 3, closes=True)
+    assert asked.rank < 0.5 * stated.rank
