@@ -221,6 +221,18 @@ def send(page: Page, text: str) -> None:
     page.get_by_label("Message Compact").press("Enter")
 
 
+def set_hidden(page: Page, hidden: bool) -> None:
+    """Tells the page that its tab is in the background, or not: without a screen every tab is visible."""
+    state = "hidden" if hidden else "visible"
+    page.evaluate(
+        """state => {
+          Object.defineProperty(document, "visibilityState", {configurable: true, get: () => state});
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        state,
+    )
+
+
 def to_the_top(page: Page) -> None:
     """Scrolls up as a hand does until the first message is there: a thread that loads stays at its end."""
     first = page.get_by_role("article", name=re.compile(", m0$"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from compact.chat import Chats
 from compact.stores import open_store
-from support.browser import Stage, send, talk, until_half, watched
+from support.browser import CHROMIUM, OPTIONS, Stage, send, set_hidden, talk, until, until_half, watched
 from support.cable import cable
-from support.studio import RuleModel, config, studio
+from support.studio import RuleModel, config, said, studio
 
 
 @pytest.mark.parametrize("path", ["/s/%zz", "/s/%E0%A4%A/figures", "/traces/%E0", "/#token=%zz"])
@@ -60,6 +61,79 @@ def test_a_reply_goes_on_after_the_connection_was_lost(stage: Stage, browser: Br
         expect(page.get_by_label("Message Compact")).to_have_value("")
         expect(page.get_by_role("article")).to_have_count(2)
         assert stage.get(session)["message_count"] == 2
+
+
+def test_tabs_in_the_background_leave_the_others_their_connections(page: Page, stage: Stage) -> None:
+    """A browser opens six connections to one server, for all its tabs."""
+    session = stage.session(talk(1))
+    for _ in range(8):
+        tab = page.context.new_page()
+        tab.goto(f"/s/{session}")
+        expect(tab.get_by_role("article")).to_have_count(2)
+        set_hidden(tab, True)
+
+
+def test_pages_kept_for_the_back_button_leave_the_others_their_connections(
+    stage: Stage, browser: Browser
+) -> None:
+    sessions = [stage.session(talk(1)) for _ in range(8)]
+    session = sessions[-1]
+    # With this switch, which Playwright sets, no page is kept.
+    keeping = browser.browser_type.launch(
+        executable_path=str(CHROMIUM), args=OPTIONS, ignore_default_args=["--disable-back-forward-cache"]
+    )
+    try:
+        with watched(keeping, stage.url) as found:
+            page = found.page
+            for one in sessions:
+                page.goto(f"/s/{one}")
+                expect(page.get_by_role("article")).to_have_count(2)
+            stage.model.gate = threading.Event()
+            send(page, "Name the harbor, the ferry and the last boat.")
+            until_half(page, stage.model)
+            page.goto("/settings")
+            stage.model.gate.set()
+            until(page, lambda: bool(stage.get(session)["message_count"] == 4), "the reply")
+            page.go_back(wait_until="commit")
+            reply = page.get_by_role("article", name="Assistant, m3")
+            expect(reply).to_contain_text("the ferry and the last boat.")
+            expect(page.get_by_role("article")).to_have_count(4)
+    finally:
+        keeping.close()
+
+
+def test_what_happened_in_the_background_is_there_once_when_the_tab_is_looked_at(
+    page: Page, stage: Stage
+) -> None:
+    session = stage.session(talk(1))
+    page.goto(f"/s/{session}")
+    expect(page.get_by_role("article")).to_have_count(2)
+    streams: list[str] = []
+    page.on("request", lambda one: streams.append(one.url) if one.url.endswith("/events") else None)
+    stage.model.gate = threading.Event()
+    send(page, "Name the harbor.")
+    until_half(page, stage.model)
+    set_hidden(page, True)
+    stage.model.gate.set()
+    # The reply comes to its end in the background.
+    expect(page.get_by_role("article", name="Assistant, m3")).to_contain_text("Name the harbor.")
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    # Then somebody else goes on, and is still being answered when the tab is looked at again.
+    said(stage.client, session, "Name the ferry.")
+    stage.model.gate, stage.model.half = threading.Event(), threading.Event()
+    with ThreadPoolExecutor() as other:
+        asked = other.submit(said, stage.client, session, "Name the last boat.")
+        until_half(page, stage.model)
+        expect(page.get_by_role("article")).to_have_count(4)
+        assert streams == []
+        set_hidden(page, False)
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        stage.model.gate.set()
+        asked.result()
+    expect(page.get_by_role("article", name="Assistant, m7")).to_contain_text("Name the last boat.")
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    expect(page.get_by_role("article")).to_have_count(8)
+    assert len(streams) == 1
 
 
 def test_a_message_that_did_not_arrive_stands_only_where_it_was_typed(stage: Stage, browser: Browser) -> None:

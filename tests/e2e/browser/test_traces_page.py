@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from compact import CompactConfig, CompactManager
-from support.browser import COUNT_READS, LEAPS, SCROLL, drawn, talk, until, watched
+from support.browser import COUNT_READS, LEAPS, SCROLL, drawn, set_hidden, talk, until, watched
 from support.trace_service import span, trace_service
 
 
@@ -249,6 +249,24 @@ def test_what_arrives_before_the_tail_is_open_is_listed_too(page: Page, service:
 
 
 @pytest.mark.spec("S4.13", part="page")
+def test_what_arrives_in_the_background_is_listed_when_the_tab_is_looked_at(
+    page: Page, service: httpx2.Client
+) -> None:
+    page.goto("/")
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    ingest(service, many(1, "seen"))
+    listed = page.get_by_label("Trace list").get_by_role("link")
+    expect(listed.filter(has_text="Many spans: seen")).to_have_count(1)
+    asked: list[Request] = []
+    page.on("request", lambda one: asked.append(one) if one.url.endswith("/events") else None)
+    set_hidden(page, True)
+    ingest(service, many(1, "unseen"))
+    set_hidden(page, False)
+    expect(listed.filter(has_text="Many spans: unseen")).to_have_count(1)
+    # It goes on behind what it had got.
+    assert [int(one.headers["last-event-id"]) > 0 for one in asked] == [True]
+
+
 def test_scrolling_pauses_the_tail_and_resume_shows_what_waited(page: Page, service: httpx2.Client) -> None:
     ingest(service, many(200, "tail"))
     page.goto("/traces/tail")

@@ -36,16 +36,20 @@ interface Options {
 
 const WAITS = [500, 1000, 2000, 5000, 10_000];
 
-/** Follows a stream until the returned function is called. */
+/**
+ * Follows a stream until the returned function is called. A page that nobody sees holds no connection, because
+ * browsers open only six to one server for all their pages; seen again, it goes on behind the last event it got.
+ * A page that is kept for the back button counts as hidden too.
+ */
 export function follow({ path, onEvent, onState }: Options): () => void {
-  const stop = new AbortController();
+  let connection: AbortController | null = null;
   let last = "";
   let failures = 0;
 
-  const once = async () => {
+  const once = async (signal: AbortSignal) => {
     const headers: Record<string, string> = { Accept: "text/event-stream", ...authHeaders() };
     if (last) headers["Last-Event-ID"] = last;
-    const answer = await fetch(path, { headers, signal: stop.signal });
+    const answer = await fetch(path, { headers, signal });
     checkToken(answer);
     if (!answer.ok || !answer.body) throw new Error(`The stream answered ${answer.status}.`);
     failures = 0;
@@ -54,7 +58,8 @@ export function follow({ path, onEvent, onState }: Options): () => void {
     const parser = new EventParser();
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      // What was read and not given away yet comes again with the next connection.
+      if (done || signal.aborted) return;
       for (const event of parser.push(value)) {
         if (event.id) last = event.id;
         onEvent(event);
@@ -62,19 +67,34 @@ export function follow({ path, onEvent, onState }: Options): () => void {
     }
   };
 
-  const loop = async () => {
-    while (!stop.signal.aborted) {
+  const loop = async (signal: AbortSignal) => {
+    while (!signal.aborted) {
       try {
-        await once();
+        await once(signal);
       } catch {
         // Broken or refused: the next try says whether it is back.
       }
-      if (stop.signal.aborted) return;
+      if (signal.aborted) return;
       onState?.(false);
       await new Promise((done) => setTimeout(done, WAITS[Math.min(failures, WAITS.length - 1)]));
       failures += 1;
     }
   };
-  void loop();
-  return () => stop.abort();
+
+  const stop = () => {
+    connection?.abort();
+    connection = null;
+  };
+  const look = () => {
+    if (document.visibilityState === "hidden") return stop();
+    if (connection) return;
+    connection = new AbortController();
+    void loop(connection.signal);
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    stop();
+  };
 }
