@@ -51,6 +51,7 @@ def usage(engine: Engine, call: Call) -> ContextUsage:
         budget=engine.window - engine.policy.reserve(engine.window),
         trigger=now.limits.real(now.limits.trigger),
         exact=engine.sizes.counter.exact and now.limits.scale == 1.0,
+        record=now.history.base,
     )
 
 

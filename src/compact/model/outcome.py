@@ -132,3 +132,5 @@ class ContextUsage:
     budget: int = 0
     trigger: int = 0
     exact: bool = False
+    record: Record | None = None
+    """The compaction that the view begins with; one that another policy made stands, but is not used."""

@@ -104,8 +104,8 @@ def turn_tokens(conversation: Conversation) -> list[int]:
 
 
 def record_in_force(conversation: Conversation) -> Record | None:
-    standing = conversation.log.standing_records()
-    return standing[-1] if standing and standing[-1].source_length <= len(conversation.turns) else None
+    """The record that the prompt begins with. Asked of the engine: a preset leaves those of others aside."""
+    return conversation.manager.usage(conversation.id, conversation.history).record
 
 
 def _state(position: int, record: Record | None) -> schemas.State:

@@ -13,6 +13,7 @@ from compact.model.record import RecordKind
 from compact.models.limits import limits_for
 from compact.ports import Thread
 from compact.server.studio import schemas
+from compact.server.studio.messages import record_in_force
 from compact.server.studio.record_details import Detail, details_of
 
 _KINDS = {
@@ -101,19 +102,20 @@ def shown_records(conversation: Conversation, texts: bool = True) -> list[schema
     found = list(conversation.manager.records(conversation.id))
     standing = {record.id for record in records.standing(found)}
     here = conversation.log.standing_records()
-    newest = here[-1].id if here else None
+    used = record_in_force(conversation)
+    in_force = used.id if used is not None else None
     undoable = {record.id for record in here}
     details = details_of(conversation.log.store, conversation.id)
     children = {record.parent: record.version for record in here if record.parent}
     return [
         shown_record(
             record,
-            in_force=record.id == newest,
+            in_force=record.id == in_force,
             undone=record.kind is not RecordKind.RESTORE and record.id not in standing,
             undoable=record.id in undoable,
             folded_into=children.get(record.id),
             detail=details.get(record.step),
-            texts=texts or record.id == newest or record.kind is not RecordKind.COMPACTION,
+            texts=texts or record.id == in_force or record.kind is not RecordKind.COMPACTION,
         )
         for record in found
     ]

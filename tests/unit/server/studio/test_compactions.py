@@ -212,6 +212,24 @@ def test_a_compaction_of_messages_that_were_edited_away_is_not_in_force_and_not_
     assert undoable == [False, True]
 
 
+def test_what_is_in_force_is_what_the_prompt_begins_with(client: httpx2.Client) -> None:
+    """A preset does not use the summary of another; back at the first one, it is used again."""
+    session = talked(client)
+    path = f"/api/sessions/{session}"
+    assert client.post(f"{path}/compact", json={}).json()["record"]["in_force"]
+
+    def in_force() -> tuple[list[bool], bool, bool]:
+        records = client.get(f"{path}/records").json()["records"]
+        messages = client.get(f"{path}/messages").json()["messages"]
+        states = {message["state"] for message in messages}
+        summary = client.get(f"{path}/usage").json()["parts"]["summary"]
+        return [record["in_force"] for record in records], "summarized" in states, summary > 0
+
+    for preset, expected in (("window", False), ("chat", True)):
+        assert client.patch(path, json={"preset": preset}).status_code == 200
+        assert in_force() == ([expected], expected, expected)
+
+
 def test_a_list_of_records_without_their_texts_and_one_with_them(client: httpx2.Client) -> None:
     session = talked(client)
     path = f"/api/sessions/{session}"
