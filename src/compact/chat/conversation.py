@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compact.chat import imports
+from compact.chat.choices import choice_in, choice_without, with_choice
 from compact.chat.events import Notice, Severity, Topic
 from compact.chat.exchange import Exchange
 from compact.chat.listening import listening
@@ -286,10 +287,23 @@ class Conversation:
         records = self.log.standing_records()
         if not records:
             return None
-        self.manager.restore(self.id, records[-1].step)
-        self.log.undid()
-        self.reset()
+        self.restore(records[-1].step)
         return records[-1]
+
+    def restore(self, step: int) -> None:
+        """Undo that compaction and those built on it, with the preset or policy that was chosen for them."""
+        before = self.log.standing_records()
+        self.manager.restore(self.id, step)
+        self.log.undid()
+        chosen = self.choice_after_undo(before, self.log.standing_records())
+        if chosen != choice_in(self.settings):
+            self.use(**chosen)
+        self.reset()
+
+    def choice_after_undo(self, before: Iterable[Record], after: Iterable[Record]) -> dict[str, Any]:
+        """Preset and policy where only `after` is left of the records `before`."""
+        left = {record.id for record in after}
+        return choice_without(self.settings, [record.step for record in before if record.id not in left])
 
     def pin(self, position: int, pinned: bool = True) -> None:
         """Protect the message at this position, or stop protecting it."""
@@ -357,10 +371,18 @@ class Conversation:
         chosen = {**settings, **({"model": model} if model else {})}
         with listening(self.hear):
             answering = self.chats.model(model) if model else self.model
-            wanted = self._in_force({**self.settings, **chosen})
-            manager = self.chats.manager(wanted, answering.model)
+            manager = self.manager_with(chosen, answering)
             usage = manager.usage(self.id, self.history, self.tools.schemas or None)
         self.log.remember(**chosen)
         self.model, self.manager, self.log.manager, self.usage = answering, manager, manager, usage
         self.notices.window = trimmed()
         self.recount()
+
+    def manager_with(self, chosen: Mapping[str, Any], answering: ChatModel | None = None) -> CompactManager:
+        """The manager that these settings would give the session; nothing is changed."""
+        wanted = self._in_force({**self.settings, **chosen})
+        return self.chats.manager(wanted, (answering or self.model).model)
+
+    def chose_with(self, step: int, before: Mapping[str, Any]) -> None:
+        """Preset and policy took the place of those before for this compaction: they are undone together."""
+        self.log.remember(choices=with_choice(self.settings, step, before))

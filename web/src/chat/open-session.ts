@@ -273,7 +273,7 @@ export async function cancelCompaction() {
 export async function restoreRecord(id: string, step: number) {
   const { usage } = await api.post<{ usage: Usage | null }>(sessionPath(id, `/records/${step}/restore`));
   if (usage) applyUsage(id, usage);
-  if (!isOpen(id)) return;
+  if (!isOpen(id)) return void (await refreshSession(id));
   setState({ compaction: idle });
   await refreshAll(id);
 }

@@ -555,6 +555,8 @@ export interface paths {
         /**
          * Apply
          * @description Take one of the columns: its preset or policy becomes the session's, and it compacts now.
+         *
+         *     Undoing that compaction brings the preset and policy from before back.
          */
         post: operations["apply_api_sessions__session_id__what_if_apply_post"];
         delete?: never;
@@ -1365,6 +1367,8 @@ export interface components {
             messages_back: number;
             /** Outputs Back */
             outputs_back: number;
+            /** Preset After */
+            preset_after: string;
             /** Steps Undone */
             steps_undone: number[];
             /** Summary After */

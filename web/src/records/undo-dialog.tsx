@@ -6,6 +6,7 @@ import { useUsage } from "../context/usage";
 import { api, errorText, sessionPath } from "../lib/api";
 import { percent, plural } from "../lib/format";
 import type { CompactionRecord, RestorePreview, Usage } from "../lib/types";
+import { useSessions } from "../sessions/store";
 import { Button } from "../ui/button";
 import { Dialog, DialogActions } from "../ui/dialog";
 import { showToast } from "../ui/toasts";
@@ -35,6 +36,8 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const usage = useUsage((state) => state.bySession[sessionId]);
+  const preset = useSessions((state) => state.sessions.find((session) => session.id === sessionId)?.preset);
+  const comesBack = back(preview, preset);
   useEffect(() => {
     api
       .get<RestorePreview>(sessionPath(sessionId, `/records/${record.step}/restore`))
@@ -46,7 +49,7 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
     setBusy(true);
     try {
       await restoreRecord(sessionId, record.step);
-      showToast("undo", `${recordName(record)} undone`, back(preview));
+      showToast("undo", `${recordName(record)} undone`, comesBack);
       onClose();
     } catch (error) {
       setProblem(errorText(error));
@@ -56,7 +59,7 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
 
   const name = recordName(record);
   return (
-    <Dialog title={`Undo ${name[0]?.toLowerCase()}${name.slice(1)}?`} onClose={onClose} description={preview ? `${back(preview)} The turns since then stay.` : "Loading what comes back…"}>
+    <Dialog title={`Undo ${name[0]?.toLowerCase()}${name.slice(1)}?`} onClose={onClose} description={preview ? `${comesBack} The turns since then stay.` : "Loading what comes back…"}>
       {usage && preview && (
         <div className="mt-4 grid gap-2.5">
           <Row label="Now" usage={usage} tokens={preview.tokens_now} summary={usage.parts.summary} />
@@ -90,11 +93,13 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
   );
 }
 
-export function back(preview: RestorePreview | null): string {
+/** `preset`: the one in use now. */
+export function back(preview: RestorePreview | null, preset?: string): string {
   if (!preview) return "";
   const parts = [
     preview.messages_back > 0 && `${plural(preview.messages_back, "message comes", "messages come")} back word for word.`,
     preview.outputs_back > 0 && `${plural(preview.outputs_back, "tool output comes", "tool outputs come")} back in full.`,
+    preset && preview.preset_after !== preset && `The preset goes back to ${preview.preset_after}.`,
   ].filter(Boolean);
   return parts.join(" ") || "The prompt goes back to what it was.";
 }

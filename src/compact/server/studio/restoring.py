@@ -9,20 +9,23 @@ from compact.model.record import Cleared, Record, RecordKind, standing
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
 from compact.server.studio.showing import replaced_positions, shown_parts, shown_usage
-from compact.server.studio.trial import copied
+from compact.server.studio.trial import copied, like
 
 
 def previewed(conversation: Conversation, step: int) -> schemas.RestorePreview:
     """Tried on a copy of the session in memory."""
     record = _standing(conversation, step)
+    before = conversation.log.standing_records()
     with copied(conversation, conversation.manager.config) as manager:
         # The copy learns the history first, so that there is something to come back to.
-        before = {one.id for one in conversation.log.standing_records()}
         manager.append(conversation.id, conversation.history)
         manager.restore(conversation.id, step)
-        after = manager.usage(conversation.id, conversation.history, conversation.tools.schemas or None)
-        stay = standing(manager.records(conversation.id))
-    undone = [one for one in conversation.log.standing_records() if one.id in before - {s.id for s in stay}]
+        left = standing(manager.records(conversation.id))
+        config = conversation.manager_with(conversation.choice_after_undo(before, left)).config
+        again, tools = like(manager, config), conversation.tools.schemas or None
+        after = again.usage(conversation.id, conversation.history, tools)
+    undone = [one for one in before if one.id not in {record.id for record in left}]
+    stay = [after.record] if after.record is not None else []
     cleared = _cleared(undone)
     positions = _replaced(undone) - {at for at, _ in cleared}
     now = conversation.usage
@@ -34,6 +37,7 @@ def previewed(conversation: Conversation, step: int) -> schemas.RestorePreview:
         tokens_now=now.tokens,
         tokens_after=after.tokens,
         compacts_again=after.tokens >= after.trigger,
+        preset_after=config.preset,
         steps_undone=sorted(one.step for one in undone) or [record.step],
     )
 
@@ -55,9 +59,7 @@ def _cleared(found: Iterable[Record]) -> set[tuple[int, str]]:
 
 def restored(conversation: Conversation, step: int) -> schemas.Usage:
     _standing(conversation, step)
-    conversation.manager.restore(conversation.id, step)
-    conversation.log.undid()
-    conversation.reset()
+    conversation.restore(step)
     return shown_usage(conversation)
 
 

@@ -37,7 +37,11 @@ def copied(conversation: Conversation, config: CompactConfig) -> CompactManager:
 def manager_for(
     conversation: Conversation, preset: str | None, policy: Mapping[str, Any] | None
 ) -> CompactManager:
-    manager, config = conversation.manager, config_for(conversation, preset, policy)
+    return like(conversation.manager, config_for(conversation, preset, policy))
+
+
+def like(manager: CompactManager, config: CompactConfig) -> CompactManager:
+    """On the same store, with the numbers of this configuration."""
     return manager.for_model(
         config.model,
         max_context_tokens=config.max_context_tokens,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 import time
 from collections.abc import Sequence
 from typing import Any
 
+from compact.chat.choices import choice_in
 from compact.chat.conversation import Conversation
 from compact.chat.turns import is_pinned
 from compact.config import CompactConfig
@@ -17,6 +19,7 @@ from compact.model.record import Cleared, Kept, Record, RecordKind
 from compact.model.value import value
 from compact.server.http.problems import Problem
 from compact.server.studio import forecast, schemas
+from compact.server.studio.compaction import compact_now
 from compact.server.studio.messages import record_in_force, turn_tokens
 from compact.server.studio.prompt_contents import PromptContents, unchanged_tokens
 from compact.server.studio.record_details import details_of
@@ -44,7 +47,25 @@ def what_if(conversation: Conversation, wanted: list[schemas.ColumnRequest]) -> 
     )
 
 
-def check_unchanged(conversation: Conversation, at_message: int) -> None:
+async def applied(conversation: Conversation, wanted: schemas.ApplyRequest) -> schemas.CompactResult:
+    """Take over one column and compact; where that fails, the session has its own preset and policy again."""
+    _check_unchanged(conversation, wanted.at_message)
+    before = choice_in(conversation.settings)
+    chosen = {**before, "policy": wanted.policy or None}
+    if wanted.preset:
+        chosen["preset"] = wanted.preset
+    await asyncio.to_thread(conversation.use, **chosen)
+    try:
+        result = await compact_now(conversation, "", "auto")
+    except BaseException:
+        await asyncio.to_thread(conversation.use, **before)
+        raise
+    if result.record is not None:
+        await asyncio.to_thread(conversation.chose_with, result.record.step, before)
+    return result
+
+
+def _check_unchanged(conversation: Conversation, at_message: int) -> None:
     if len(conversation.turns) != at_message:
         raise Problem(
             409,

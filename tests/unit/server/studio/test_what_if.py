@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from compact.errors import StoreError
 from support.studio import RuleModel, new_session, said, studio
 
 FILLER = "The cottage by the lake needs a new roof before the winter. " * 6
@@ -117,6 +118,60 @@ def test_a_message_that_stays_costs_what_it_did(client: httpx2.Client, session: 
     for fate in window["fates"]:
         expected = 0 if fate["action"] == "dropped" else fate["tokens_before"]
         assert fate["tokens_after"] == expected, fate
+
+
+def applied(client: httpx2.Client, session: str, preset: str) -> dict[str, Any]:
+    at = client.get(f"/api/sessions/{session}").json()["message_count"]
+    answer = client.post(f"/api/sessions/{session}/what-if/apply", json={"preset": preset, "at_message": at})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_undoing_an_applied_column_brings_back_the_preset_and_the_prompt(client: httpx2.Client) -> None:
+    session = talked(client, 8, preset="budget")
+    path = f"/api/sessions/{session}"
+    client.post(f"{path}/compact", json={})
+    before = client.get(path).json()
+    step = applied(client, session, "window")["record"]["step"]
+    assert client.get(path).json()["preset"] == "window"
+    preview = client.get(f"{path}/records/{step}/restore").json()
+    assert (preview["preset_after"], preview["tokens_after"]) == ("budget", before["usage"]["tokens"])
+    assert client.post(f"{path}/records/{step}/restore").json()["usage"] == before["usage"]
+    after = client.get(path).json()
+    assert (after["preset"], after["policy"], after["usage"]) == (
+        before["preset"],
+        before["policy"],
+        before["usage"],
+    )
+    assert [one["in_force"] for one in client.get(f"{path}/records").json()["records"]] == [True, False]
+
+
+def test_a_preset_that_was_chosen_after_an_applied_column_stays(client: httpx2.Client) -> None:
+    session = talked(client, 8, preset="budget")
+    path = f"/api/sessions/{session}"
+    step = applied(client, session, "window")["record"]["step"]
+    client.patch(path, json={"preset": "agent"})
+    assert client.get(f"{path}/records/{step}/restore").json()["preset_after"] == "agent"
+    client.post(f"{path}/records/{step}/restore")
+    assert client.get(path).json()["preset"] == "agent"
+
+
+def test_a_column_that_could_not_be_applied_leaves_the_preset(
+    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = talked(client, 8, preset="budget")
+    path = f"/api/sessions/{session}"
+    before = client.get(path).json()
+
+    async def failing(*_: Any) -> None:
+        raise StoreError("The disk is full. Nothing was changed; free some space.")
+
+    monkeypatch.setattr("compact.server.studio.what_if.compact_now", failing)
+    asked = {"preset": "window", "at_message": before["message_count"]}
+    assert client.post(f"{path}/what-if/apply", json=asked).status_code == 503
+    after = client.get(path).json()
+    assert (after["preset"], after["usage"]) == (before["preset"], before["usage"])
 
 
 def test_a_plan_of_now_is_what_compact_does_below_the_trigger(client: httpx2.Client) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -17,7 +17,7 @@ from compact.server.studio.restoring import no_compaction, previewed, restored
 from compact.server.studio.routes.common import Here, SessionId, Step, TheStudio, problems
 from compact.server.studio.showing import shown_records, shown_usage
 from compact.server.studio.transfer import exported, imported
-from compact.server.studio.what_if import check_unchanged, what_if
+from compact.server.studio.what_if import applied, what_if
 
 router = APIRouter(tags=["compaction"])
 
@@ -74,20 +74,12 @@ async def try_out(here: Here, session_id: SessionId, wanted: schemas.WhatIfReque
 async def apply(
     here: Here, studio: TheStudio, session_id: SessionId, wanted: schemas.ApplyRequest
 ) -> schemas.CompactResult:
-    """Take one of the columns: its preset or policy becomes the session's, and it compacts now."""
+    """Take one of the columns: its preset or policy becomes the session's, and it compacts now.
+
+    Undoing that compaction brings the preset and policy from before back.
+    """
     studio.check_preset(wanted.preset)
-
-    def chosen(conversation: Conversation) -> None:
-        check_unchanged(conversation, wanted.at_message)
-        changes: dict[str, Any] = {"policy": dict(wanted.policy) if wanted.policy else None}
-        if wanted.preset:
-            changes["preset"] = wanted.preset
-        conversation.use(**changes)
-
-    await here.change(session_id, chosen)
-    result: schemas.CompactResult = await here.compacting(
-        session_id, lambda found: compact_now(found, "", "auto")
-    )
+    result: schemas.CompactResult = await here.compacting(session_id, lambda found: applied(found, wanted))
     await here.announce(session_id, result.usage)
     return result
 

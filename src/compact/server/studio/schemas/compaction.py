@@ -110,6 +110,8 @@ class RestorePreview(Answer):
     tokens_now: int
     tokens_after: int
     compacts_again: bool
+    preset_after: str
+    """Another one where the preset was chosen together with what is undone."""
     steps_undone: list[int]
 
 
