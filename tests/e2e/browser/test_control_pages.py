@@ -100,10 +100,41 @@ def test_presets_are_compared_and_one_is_applied(page: Page, stage: Stage) -> No
     expect(page.get_by_text(re.compile("^Answer 0: talk"))).to_be_visible()
     page.get_by_role("button", name="Apply window").click()
     page.get_by_role("dialog").get_by_role("button", name="Apply window").click()
-    expect(page.get_by_text("Applied:")).to_be_visible()
+    expect(page.get_by_text("Applied window:")).to_be_visible()
     assert stage.get(session)["usage"]["tokens"] < before["usage"]["tokens"]
     page.get_by_role("button", name="Undo", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("come back")
+
+
+@pytest.mark.spec("S5.9", part="page")
+def test_a_preset_that_was_applied_is_undone_with_its_compaction(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20), preset="budget")
+    stage.post(session, "/compact", {})
+    before = stage.get(session)
+    page.goto(f"/s/{session}/what-if?p=budget,window")
+    column = stage.post(session, "/what-if", {"columns": [{"preset": "window"}]})["columns"][0]
+    sizes = [f"{size:,}" for size in (before["usage"]["tokens"], column["tokens_after"])]
+    # What cannot be applied says why.
+    expect(page.get_by_role("button", name="Apply budget")).to_be_disabled()
+    expect(page.get_by_role("button", name="Apply budget")).to_have_accessible_description(
+        re.compile("^It would ")
+    )
+    page.get_by_role("button", name="Apply window").click()
+    asking = page.get_by_role("dialog")
+    expect(asking).to_contain_text(f"from {sizes[0]} to about {sizes[1]} tokens and loses")
+    expect(asking).to_contain_text("This session's preset becomes window.")
+    asking.get_by_role("button", name="Apply window").click()
+    expect(page.get_by_text(f"Applied window: {sizes[0]} → {sizes[1]} tokens.")).to_be_visible()
+    expect(page.get_by_text("Nothing has been changed")).to_have_count(0)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("The preset goes back to budget.")
+    page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_role("columnheader", name="budget").get_by_text("In use")).to_be_visible()
+    after = stage.get(session)
+    assert (after["preset"], after["usage"]) == (before["preset"], before["usage"])
+    page.goto(f"/s/{session}?panel=records")
+    expect(page.get_by_role("tabpanel").get_by_text("Context trimmed")).to_be_visible()
+    expect(page.get_by_role("tabpanel").get_by_text("no longer in force")).to_have_count(0)
 
 
 @pytest.mark.spec("S5.15", part="page")

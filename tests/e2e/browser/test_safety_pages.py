@@ -117,7 +117,7 @@ def test_axe_finds_nothing_serious_in_any_state(page: Page, stage: Stage, _full:
     check_axe(page)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Apply window").click()
-    expect(dialog).to_contain_text("You can undo this")
+    expect(dialog).to_contain_text("You can undo")
     check_axe(page)
     page.goto("/s/20200101-000000-00000000")
     expect(page.get_by_role("heading", name="This session cannot be shown")).to_be_visible()

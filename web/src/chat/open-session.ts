@@ -234,8 +234,8 @@ function isBusy(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && error.code !== "cancelled";
 }
 
-/** What Compact now, Prune only and Apply end with: the usage, and a word if nothing changed. */
-export function reportResult(id: string, result: CompactResult) {
+/** What Compact now and Prune only end with: the usage, and a word if nothing changed. */
+function reportResult(id: string, result: CompactResult) {
   if (result.usage) applyUsage(id, result.usage);
   if (!result.record) {
     showToast("info", "Nothing was changed", result.reason ?? "There is nothing to compact.");

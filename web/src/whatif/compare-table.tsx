@@ -4,7 +4,7 @@ import { Strip } from "../context/usage-bar";
 import { count, money, percent, plural, reduction, seconds } from "../lib/format";
 import type { Column, Count, Preset, Usage } from "../lib/types";
 import { Button, LinkButton, Tag } from "../ui/button";
-import { kindOf, kindRows, lost, missingCount, tally, turnsLeft, verdict } from "./compare";
+import { kindOf, kindRows, lost, missingCount, tally, turnsLeft, verdict, whyNot } from "./compare";
 
 interface Props {
   now: Column;
@@ -133,9 +133,12 @@ export function CompareTable({ now, columns, presets, inUse, usage, model, onApp
           <tr>
             <td className="sticky left-0 !border-b-0 bg-surface" />
             {all.map((column, index) => (
-              <td key={index} className={`!border-b-0 px-3 py-3 ${used(column) ? "rounded-b-[12px] border-x border-b border-accent/40 !border-b bg-accent-soft/50" : ""}`}>
+              <td key={index} className={`!border-b-0 px-3 py-3 align-top ${used(column) ? "rounded-b-[12px] border-x border-b border-accent/40 !border-b bg-accent-soft/50" : ""}`}>
                 {column !== now && !column.problem && (
-                  <Button variant={used(column) ? "primary" : "plain"} disabled={column.tokens_after >= column.tokens_before} onClick={() => onApply(column)}>Apply {column.label}</Button>
+                  <>
+                    <Button variant={used(column) ? "primary" : "plain"} disabled={whyNot(column) !== ""} aria-describedby={`why-not-${index}`} onClick={() => onApply(column)}>Apply {column.label}</Button>
+                    <span id={`why-not-${index}`} className="mt-1 block text-meta text-text-2 empty:hidden">{whyNot(column)}</span>
+                  </>
                 )}
               </td>
             ))}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Column, KindSurvival } from "../lib/types";
-import { fateOf, kindRows, missingCount, readPresets, tally, turnsLeft, verdict } from "./compare";
+import { applyText, fateOf, kindRows, missingCount, readPresets, tally, turnsLeft, verdict, whyNot } from "./compare";
 
 const kind = (kind: string, title: string, kept: number, total: number): KindSurvival => ({ kind, title, kept, total, missing: [], missing_count: total - kept });
 
@@ -44,6 +44,13 @@ describe("in short", () => {
     // One that keeps more values but fewer words loses more.
     const worse = column(60, 8, 20);
     expect(verdict(column(70, 10, 19), [column(10, 0, 0), column(70, 10, 19), worse], undefined).text).toMatch(/^Fewest losses/);
+  });
+  it("says before it is applied what is lost, and that the preset changes", () => {
+    expect(applyText(window, "x")).toBe("The prompt goes from 100 to about 20 tokens and loses 6 of your words, which stay stored. You can undo this at any time.");
+    expect(applyText(budget, "chat")).toBe("The prompt goes from 100 to about 30 tokens. This session's preset becomes x. You can undo both at any time.");
+  });
+  it("says why a column cannot be applied", () => {
+    expect([20, 100, 120].map((after) => whyNot(column(after, 10, 20)))).toEqual(["", "It would change nothing now.", "It would make the prompt larger."]);
   });
   it("counts the rows that the table shows", () => {
     expect(kindRows([window])).toEqual([{ kind: "words", title: "Your words" }, { kind: "ids", title: "Ids and names" }]);

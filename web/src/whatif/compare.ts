@@ -70,6 +70,22 @@ function lossOf(column: Column): string {
   return dropped ? `drops ${plural(dropped, "message")}` : "";
 }
 
+/** What Apply asks: the size, what the prompt would no longer hold, the preset. */
+export function applyText(column: Column, inUse: string): string {
+  const loss = lossOf(column);
+  const other = column.preset && column.preset !== inUse;
+  return [
+    `The prompt goes from ${count(column.tokens_before)} to about ${count(column.tokens_after)} tokens${loss && ` and ${loss}, which stay stored`}.`,
+    other ? `This session's preset becomes ${column.preset}. You can undo both at any time.` : "You can undo this at any time.",
+  ].join(" ");
+}
+
+/** Why a column cannot be applied; empty where it can. */
+export function whyNot(column: Column): string {
+  if (column.tokens_after < column.tokens_before) return "";
+  return column.tokens_after > column.tokens_before ? "It would make the prompt larger." : "It would change nothing now.";
+}
+
 /** How many turns until the next compaction, at the pace of the session so far. */
 export function turnsLeft(turns: number | null | undefined): string {
   if (turns == null) return "–";

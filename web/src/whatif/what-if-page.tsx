@@ -1,6 +1,6 @@
 import { Fragment, useCallback, useEffect, useState } from "react";
 import { useLocation, useSearch } from "wouter";
-import { reportResult } from "../chat/open-session";
+import { applyUsage } from "../chat/open-session";
 import { useSessionEvents } from "../chat/session-events";
 import { useUsage } from "../context/usage";
 import { api, errorText, sessionPath } from "../lib/api";
@@ -13,8 +13,17 @@ import { Button, Tag } from "../ui/button";
 import { Dialog, DialogActions } from "../ui/dialog";
 import { Select } from "../ui/select";
 import { CompareTable } from "./compare-table";
-import { readPresets } from "./compare";
+import { applyText, readPresets } from "./compare";
 import { MessageMap } from "./message-map";
+
+/** What Apply did, in the sizes that the page compared: a record counts what its own policy would have sent. */
+interface Applied {
+  label: string;
+  before: number;
+  after: number;
+  /** None where an earlier compaction of that preset is used again. */
+  record: CompactionRecord | null;
+}
 
 export default function WhatIfPage({ session }: { session: Session }) {
   const { id } = session;
@@ -29,7 +38,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
   const [busy, setBusy] = useState(false);
   const [applying, setApplying] = useState<Column | null>(null);
   const [missing, setMissing] = useState<Column | null>(null);
-  const [done, setDone] = useState<CompactionRecord | null>(null);
+  const [done, setDone] = useState<Applied | null>(null);
   const [undoing, setUndoing] = useState(false);
 
   const compute = useCallback(async () => {
@@ -58,8 +67,8 @@ export default function WhatIfPage({ session }: { session: Session }) {
     setBusy(true);
     try {
       const answer = await api.post<CompactResult>(sessionPath(id, "/what-if/apply"), { preset: column.preset, at_message: result?.answer.at_message });
-      reportResult(id, answer);
-      setDone(answer.record);
+      applyUsage(id, answer.usage);
+      setDone({ label: column.label, before: column.tokens_before, after: answer.usage.tokens, record: answer.record });
       await compute();
     } catch (error) {
       setProblem(errorText(error));
@@ -75,7 +84,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
       <div className="mb-4 flex flex-wrap items-start gap-3">
         <div>
           <h2 className="text-page font-semibold">What if</h2>
-          <p className="text-dense text-text-2">Each preset on this session as it stands. Nothing has been changed.</p>
+          <p className="text-dense text-text-2">Each preset on this session as it stands. Nothing changes until you apply one.</p>
         </div>
         <span className="ml-auto flex flex-wrap items-center gap-2">
           {result && grown <= 0 && <Tag>At m{Math.max(0, result.answer.at_message - 1)} · computed in {seconds(result.took)}</Tag>}
@@ -88,8 +97,8 @@ export default function WhatIfPage({ session }: { session: Session }) {
       {problem && <p role="alert" className="mb-4 rounded-[12px] border border-red-line bg-red-soft p-3 text-dense text-red">{problem}</p>}
       {done && (
         <p role="status" className="mb-4 flex items-center gap-3 rounded-[12px] border border-line bg-raised p-3 text-dense">
-          Applied: {count(done.tokens_before)} → {count(done.tokens_after)} tokens.
-          <Button small onClick={() => setUndoing(true)}>Undo</Button>
+          Applied {done.label}: {count(done.before)} → {count(done.after)} tokens.
+          {done.record && <Button small onClick={() => setUndoing(true)}>Undo</Button>}
         </p>
       )}
       {short ? (
@@ -113,7 +122,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
         !problem && <p className="text-dense text-text-3">Computing…</p>
       )}
       {applying && (
-        <Dialog title={`Apply ${applying.label}?`} description={`The prompt goes from ${count(applying.tokens_before)} to about ${count(applying.tokens_after)} tokens. You can undo this at any time.`} onClose={() => setApplying(null)}>
+        <Dialog title={`Apply ${applying.label}?`} description={applyText(applying, session.preset)} onClose={() => setApplying(null)}>
           <DialogActions>
             <Button onClick={() => setApplying(null)}>Cancel</Button>
             <Button variant="primary" onClick={() => void apply(applying)}>Apply {applying.label}</Button>
@@ -138,10 +147,10 @@ export default function WhatIfPage({ session }: { session: Session }) {
           <DialogActions><Button onClick={() => setMissing(null)}>Close</Button></DialogActions>
         </Dialog>
       )}
-      {undoing && done && (
+      {undoing && done?.record && (
         <UndoDialog
           sessionId={id}
-          record={done}
+          record={done.record}
           onClose={() => {
             setUndoing(false);
             setDone(null);
