@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import Stage, talk, watched
+from support.browser import Stage, drawn, talk, watched
 from support.studio import body_of, said
 
 
@@ -243,6 +243,28 @@ def test_every_compaction_can_be_undone_from_the_figures_without_scrolling_aside
         table = found.page.get_by_role("region", name="Compactions")
         expect(undo).to_be_in_viewport(ratio=1)
         assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "button"),
+    [("figures", "Figures", "Undo Summary v1"), ("what-if", "What if", "Apply window")],
+)
+def test_a_page_of_tables_scrolls_only_down_on_a_telephone(
+    stage: Stage, browser: Browser, path: str, name: str, button: str
+) -> None:
+    session = stage.session(talk(20))
+    stage.post(session, "/compact", {})
+    said(stage.client, session, "And the week in June?")
+    with watched(browser, stage.url, 390, 844) as found:
+        page = found.page
+        page.goto(f"/s/{session}/{path}")
+        expect(page.get_by_role("button", name=button)).to_be_attached()
+        drawn(page)
+        pane = page.get_by_role("region", name=name, exact=True)
+        assert pane.evaluate("box => [box.scrollWidth > box.clientWidth, box.scrollHeight > 844]") == [
+            False,
+            True,
+        ]
 
 
 def test_figures_that_failed_to_load_can_be_loaded_again(page: Page, stage: Stage) -> None:
