@@ -16,7 +16,7 @@ from compact.archives.fs import FsArchive
 from compact.server.studio.turn import Turn
 from support.browser import Stage, Writer, replied, send, talk, to_the_top, until, watched, work
 from support.providers import providing
-from support.studio import RuleModel, config, studio
+from support.studio import RuleModel, config, new_session, studio
 
 BUSY = "Session is currently being optimized. Please wait a moment."
 
@@ -89,6 +89,29 @@ def test_the_amber_card_has_its_figures_and_its_citations_lead_to_the_source(
     expect(card.get_by_label("Exact summary text")).to_contain_text("##")
     card.get_by_role("button", name="Collapse summary").click()
     expect(card.get_by_role("button", name="Open summary")).to_be_visible()
+
+
+def test_what_is_clicked_in_a_card_stays_in_view_when_the_card_shrinks(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with studio(tmp_path, RuleModel(), config=config(max_context_tokens=20_000)) as client:
+        session = new_session(client, demo=True)
+        assert client.post(f"/api/sessions/{session}/compact", json={}).status_code == 200
+        with watched(browser, str(client.base_url)) as found:
+            page = found.page
+            page.goto(f"/s/{session}")
+            expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
+            page.keyboard.press("e")
+            expect(page.get_by_role("button", name="Collapse summary")).to_be_focused()
+            card = page.get_by_role("region", name="Conversation Summarized")
+            exact = card.get_by_role("button", name="Show exact text")
+            exact.scroll_into_view_if_needed()
+            before = card.bounding_box()
+            exact.click()
+            expect(card.get_by_label("Exact summary text")).to_be_in_viewport()
+            expect(card.get_by_role("button", name="Show sections")).to_be_in_viewport(ratio=1)
+            after = card.bounding_box()
+            assert before and after and after["height"] < before["height"] - 400, "it shrank by little"
 
 
 @pytest.mark.spec("S2.19", part="page")

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type MouseEvent } from "react";
 import { useKeys } from "../lib/keys";
 import type { CompactionRecord, Message, MessagePart } from "../lib/types";
 import { Button } from "../ui/button";
@@ -88,6 +88,21 @@ export function Thread(props: Props) {
     }
   };
 
+  /** What a click shortens may take the clicked control above the view: it comes back to where it was. */
+  const keepInView = (event: MouseEvent) => {
+    const control = (event.target as HTMLElement).closest("button");
+    const row = control?.closest("[data-index]");
+    const box = scroller.current;
+    if (!control || !row || !box) return;
+    // Within its row: a jump, which moves the whole row, is meant to.
+    const into = () => control.getBoundingClientRect().top - row.getBoundingClientRect().top;
+    const before = into();
+    requestAnimationFrame(() => {
+      const above = control.getBoundingClientRect().top < box.getBoundingClientRect().top;
+      if (above && control.isConnected && into() < before) box.scrollTop -= before - into();
+    });
+  };
+
   const goBack = async () => {
     const place = returnTo.current;
     if (place) await goToRow(place.index, () => true);
@@ -133,6 +148,7 @@ export function Thread(props: Props) {
         aria-busy={busy}
         tabIndex={0}
         onScroll={onScroll}
+        onClick={keepInView}
         {...byHand}
         onKeyDown={(event) => {
           if (event.key !== "Escape" || (event.target as HTMLElement).closest("textarea")) return;
