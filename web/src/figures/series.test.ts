@@ -14,9 +14,10 @@ describe("figures", () => {
     expect(wouldStop(turns, 1000)).toBeNull();
     expect(sizeSentence(figures, 100)).toBe("1 compaction kept a session of 3 replies inside its window, which it would have left at reply 3.");
   });
-  it("counts only what was sent from here", () => {
+  it("says what was not sent from here", () => {
     const came = turn(0, 0, 500, { sent: false });
-    expect(wouldStop([came, ...turns], 100)).toBe(3);
+    // The dashed line shows imported replies too: the point is where it crosses the window.
+    expect(wouldStop([came, ...turns], 100)).toBe(0);
     const both = { ...figures, turns: [came, ...turns] } as Figures;
     expect(sizeSentence(both, 1000)).toMatch(/inside its window\. 1 reply was imported, so nothing was sent for it here\.$/);
     expect(csv([came]).split("\n")[1]).toMatch(/,false$/);

@@ -43,7 +43,6 @@ export function replyOf(turns: FigureTurn[], record: { step: number; created_at:
   return before > 0 ? before : null;
 }
 
-/** The first reply that would not have fitted without compaction. */
 const WINDOW_LABEL_WIDTH = 96;
 const STOP_LABEL_WIDTH = 140;
 
@@ -54,8 +53,9 @@ export function stopLabel(x: number, left: number, right: number): { side: "left
   return { side, above: begins < left + WINDOW_LABEL_WIDTH };
 }
 
+/** The first reply that would not have fitted without compaction: where the dashed line crosses the window. */
 export function wouldStop(turns: FigureTurn[], window: number): number | null {
-  const index = turns.findIndex((turn) => turn.sent && turn.tokens_without > window);
+  const index = turns.findIndex((turn) => turn.tokens_without > window);
   return index < 0 ? null : index;
 }
 
