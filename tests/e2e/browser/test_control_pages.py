@@ -182,8 +182,12 @@ def test_a_message_is_pinned_and_a_policy_is_previewed_before_it_is_applied(page
     plan = stage.post(session, "/plan", {"now": True, "preset": "budget", "policy": {"keep_recent_turns": 2}})
     assert plan["after"] < plan["before"]
     expect(panel).to_contain_text(f"→ about {plan['after']:,} tokens")
+    panel.get_by_label("Trigger, % of the window").fill("60")
     panel.get_by_role("button", name="Apply").click()
-    expect(page.get_by_text("Takes effect with the next message.")).to_be_visible()
+    # The bar counts with it at once, and the words say so.
+    expect(page.get_by_text("In force now. Nothing is compacted before the next message.")).to_be_visible()
+    expect(page.get_by_role("region", name="Context")).to_contain_text("Compacts at 60%")
+    assert stage.get(session)["compaction_count"] == 0
     page.reload()
     expect(panel.get_by_label("Keep recent turns")).to_have_value("2")
 
@@ -202,11 +206,11 @@ def test_what_is_typed_in_the_panel_stays_until_it_is_stored(page: Page, stage: 
     page.route(path, lambda route: route.fulfill(status=503, json={"detail": "The disk is full."}))
     panel.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("The disk is full.")).to_be_visible()
-    expect(page.get_by_text("Takes effect with the next message.")).to_have_count(0)
+    expect(page.get_by_text("In force now.")).to_have_count(0)
     expect(turns).to_have_value("3")
     page.unroute(path)
     panel.get_by_role("button", name="Apply").click()
-    expect(page.get_by_text("Takes effect with the next message.")).to_be_visible()
+    expect(page.get_by_text("In force now.")).to_be_visible()
     # One number after the other: the second does not undo the first.
     steps.fill("2")
     panel.get_by_role("button", name="Apply").click()

@@ -174,7 +174,7 @@ def test_a_threshold_the_comparison_and_the_figures(page: Page, stage: Stage) ->
     page.keyboard.type("3")
     tab_to(page, "^Apply$")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Takes effect with the next message.")).to_be_visible()
+    expect(page.get_by_text("In force now.")).to_be_visible()
     # After a reload the panel still shows what this session uses.
     page.reload()
     expect(page.get_by_label("Keep recent turns")).to_have_value("3")

@@ -88,7 +88,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
     if (!(await patchSession(session.id, settings))) return;
     setEdited(null);
     setChanges((now) => (now === sent ? {} : now));
-    showToast("info", "Saved", "Takes effect with the next message.");
+    showToast("info", "Saved", "In force now. Nothing is compacted before the next message.");
   };
   const input = "h-7 w-16 rounded-[7px] border border-line-2/60 bg-surface px-2 text-right text-dense font-medium";
   return (
