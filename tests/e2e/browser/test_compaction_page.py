@@ -476,6 +476,29 @@ def test_a_retry_in_another_tab_waits_for_the_turn_that_failed(
         expect(other.get_by_role("alert")).to_have_count(0)
 
 
+def test_a_message_that_is_too_long_by_itself_is_called_so(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(4))
+    page.goto(f"/s/{session}")
+    field = page.get_by_label("Message Compact")
+    field.fill("And the prices of the winter season? " * 800)
+    context = page.get_by_role("region", name="Context")
+    expect(context).to_contain_text("Too long to send")
+    expect(context).not_to_contain_text("Sending this compacts first")
+    expect(page.get_by_text("tokens · too long to send")).to_be_visible()
+    field.press("Enter")
+    banner = page.get_by_role("alert")
+    expect(banner.get_by_role("heading")).to_have_text("This message is too long")
+    expect(banner).to_contain_text("what you typed is saved as a draft")
+    expect(banner.get_by_role("button", name="Start New Session")).to_have_count(0)
+    # Said once, in words for people, and not in the composer too.
+    expect(page.get_by_text("InsufficientBudget")).to_have_count(0)
+    expect(page.get_by_text("What may not be removed")).to_have_count(0)
+    banner.get_by_role("button", name="Shorten it").click()
+    expect(field).to_be_focused()
+    expect(field).to_have_value(re.compile("^And the prices"))
+    assert stage.get(session, "/messages")["total"] == 8
+
+
 @pytest.mark.spec("S2.19", part="page")
 def test_start_new_session_is_offered_where_nothing_else_helps(page: Page, stage: Stage) -> None:
     session = stage.session(talk(20))

@@ -1,12 +1,12 @@
 import { useEffect, useState, type ReactNode } from "react";
 import { useLocation, useSearch } from "wouter";
 import { isRunning } from "../context/compaction";
-import { ErrorBanner } from "../context/error-banner";
+import { ErrorBanner, errorWords } from "../context/error-banner";
 import { Panel, type PanelTab } from "../context/panel";
 import { StatusRow } from "../context/status-row";
 import { foldTurns } from "../context/trigger";
 import { UsageBar } from "../context/usage-bar";
-import { useUsage } from "../context/usage";
+import { isTooLong, useUsage } from "../context/usage";
 import { BUSY_TEXT } from "../lib/api";
 import { setPreference, usePreferences } from "../lib/preferences";
 import { useIsWide } from "../lib/screen";
@@ -181,6 +181,7 @@ export function ChatPage({ session, header }: Props) {
   );
   // What the banner offers is refused until the exchange is over, and a message that did not go out is not back before.
   const failed = open.compaction.phase === "failed" && !open.bannerClosed && !chat.streaming && !chat.unsettled;
+  const inBanner = open.compaction.phase === "failed" && open.compaction.error === chat.problem;
   const empty = open.loaded && open.history.total === 0 && chat.messages.length === 0;
   return (
     <div className="flex min-h-0 flex-1">
@@ -220,9 +221,11 @@ export function ChatPage({ session, header }: Props) {
               <ErrorBanner
                 state={open.compaction}
                 draftKept={draftText(draft) !== ""}
+                tooLong={open.compaction.suggestNewSession && isTooLong(draftUsage) ? draftUsage : null}
                 onDismiss={() => useOpenSession.setState({ bannerClosed: true })}
                 onRetry={retryCompaction}
                 onPrune={() => { useOpenSession.setState({ bannerClosed: true }); void compactNow({ mode: "prune" }, RETRIES); }}
+                onShorten={() => document.getElementById("composer")?.focus()}
                 onNewSession={() => void startNew()}
                 onReviewPins={() => { setPreference({ panelOpen: true }); setTab("context"); }}
                 onExport={() => void exportSession(id, session.title)}
@@ -246,7 +249,7 @@ export function ChatPage({ session, header }: Props) {
               draftTokens={draftUsage?.draft ?? 0}
               compacting={sendOff}
               streaming={chat.streaming && !sendOff}
-              problem={chat.problem === BUSY_TEXT && !running ? "" : chat.problem}
+              problem={(chat.problem === BUSY_TEXT && !running) || inBanner ? "" : errorWords(chat.problem)}
               onSend={send}
               onStop={() => void chat.stopReply()}
               onEditLast={editLast}

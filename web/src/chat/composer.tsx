@@ -1,5 +1,6 @@
 import { ArrowUp, FileText, Square, X } from "lucide-react";
 import { useEffect, useRef, type KeyboardEvent } from "react";
+import { isTooLong } from "../context/usage";
 import { BUSY_TEXT } from "../lib/api";
 import { count, plural } from "../lib/format";
 import type { ModelChoice, Preset, Session, Usage } from "../lib/types";
@@ -32,7 +33,7 @@ function Hint({ draft, draftUsage, draftTokens, compacting, problem }: Pick<Prop
   const fits = draftUsage.tokens <= (draftUsage.budget ?? draftUsage.window);
   return (
     <>
-      about {count(draftTokens)} tokens · {draftUsage.compacts_next ? "compacts first" : fits ? "fits" : "does not fit"}
+      about {count(draftTokens)} tokens · {isTooLong(draftUsage) ? "too long to send" : draftUsage.compacts_next ? "compacts first" : fits ? "fits" : "does not fit"}
     </>
   );
 }

@@ -188,7 +188,7 @@ export function applyCompactionEvent(id: string, event: CompactionEvent) {
   // Later events of the same failure do not bring back a banner that was closed.
   const bannerClosed = state.bannerClosed && compaction === state.compaction;
   setState({ events: merged(state.events, [event]), compaction, bannerClosed });
-  if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)) || compaction.error);
+  if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)));
   if (event.event !== "compaction-complete") return;
   afterCompaction(id, compaction);
 }

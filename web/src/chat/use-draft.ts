@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { api, sessionPath } from "../lib/api";
 import type { Usage } from "../lib/types";
 import { draftText, emptyDraft, readDraft, saveDraft, type Draft } from "./drafts";
@@ -9,6 +9,8 @@ const WAIT_MS = 350;
 export function useDraft(id: string) {
   const [draft, keep] = useState<Draft>(() => readDraft(id));
   const [draftUsage, setDraftUsage] = useState<Usage | null>(null);
+  /** A message that comes back, because it could not be sent, need not be measured again to be called too long. */
+  const measured = useRef<{ text: string; usage: Usage | null }>({ text: "", usage: null });
   const text = draftText(draft);
 
   const setDraft = useCallback(
@@ -21,13 +23,15 @@ export function useDraft(id: string) {
 
   /** Text that could not be sent stands before what was typed since. */
   const takeBack = useCallback(
-    (unsent: string) =>
+    (unsent: string) => {
+      if (measured.current.text === unsent) setDraftUsage(measured.current.usage);
       keep((now) => {
         if (now.text.includes(unsent)) return now;
         const next = { ...now, text: [unsent, now.text].filter(Boolean).join("\n\n") };
         saveDraft(id, next);
         return next;
-      }),
+      });
+    },
     [id],
   );
 
@@ -48,7 +52,10 @@ export function useDraft(id: string) {
       if (!text) return setDraftUsage(null);
       api
         .post<Usage>(sessionPath(id, "/usage"), { draft: text }, stop.signal)
-        .then(setDraftUsage)
+        .then((usage) => {
+          measured.current = { text, usage };
+          setDraftUsage(usage);
+        })
         .catch(() => undefined);
     }, text ? WAIT_MS : 0);
     return () => {

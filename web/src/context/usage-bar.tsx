@@ -2,7 +2,7 @@ import { CircleAlert, Info, TriangleAlert } from "lucide-react";
 import { count, percent } from "../lib/format";
 import type { Usage } from "../lib/types";
 import { Tag } from "../ui/button";
-import { level, triggerShare, usedText, type Level } from "./usage";
+import { isTooLong, level, triggerShare, usedText, type Level } from "./usage";
 
 const fill: Record<Level, { exact: string; estimate: string }> = {
   normal: { exact: "bg-green-fill", estimate: "broken-green" },
@@ -76,6 +76,7 @@ export function Strip({ usage, draft = 0, label = "Context used" }: BarProps) {
 export function usageNote(usage: Usage, draftUsage: Usage | null, compacting: boolean) {
   const at = level(usage);
   if (compacting) return { icon: TriangleAlert, tone: "text-yellow", text: "Compacting" };
+  if (isTooLong(draftUsage)) return { icon: CircleAlert, tone: "text-red", text: "Too long to send" };
   if (at === "over") return { icon: CircleAlert, tone: "text-red", text: `Over by ${count(usage.tokens - usage.window)}` };
   if (at === "full") return { icon: CircleAlert, tone: "text-red", text: "Almost full" };
   if (usage.compacts_next) return { icon: TriangleAlert, tone: "text-yellow", text: "Compacts before the next reply" };
@@ -108,7 +109,7 @@ export function UsageBar({ usage, draftUsage = null, compacting = false, turns =
       <div className="mb-[9px] flex flex-wrap items-baseline gap-x-2 text-dense text-text-2">
         <span className="whitespace-nowrap">
           <b className="font-semibold text-text">{usedText(usage)}</b> ·{" "}
-          {draft > 0 && draftUsage && (note?.text === "Sending this compacts first" || toGo < draft * 4) ? (
+          {draft > 0 && draftUsage && (note?.text === "Sending this compacts first" || isTooLong(draftUsage) || toGo < draft * 4) ? (
             <>{percent(draftUsage.tokens / draftUsage.window)} with this message</>
           ) : (
             <>

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Usage } from "../lib/types";
-import { level, useUsage, usedText } from "./usage";
+import { isTooLong, level, useUsage, usedText } from "./usage";
 
 const usage: Usage = {
   tokens: 70_656, window: 128_000, trigger: 108_800, reserve: 1_500, percent: 0.552, exact: true, compacts_next: false, budget: 126_500, draft: 0, margin: 1, over_by: 0, window_source: "registry",
@@ -15,6 +15,15 @@ describe("the usage store", () => {
     useUsage.getState().set("a", null);
     expect(useUsage.getState().bySession.a?.tokens).toBe(70_656);
     expect(useUsage.getState().bySession.b?.tokens).toBe(1);
+  });
+});
+
+describe("a message that is too long by itself", () => {
+  it("is more than the budget leaves beside system prompt and tools, however full the window is", () => {
+    const room = 126_500 - 1_840 - 7_216;
+    expect(isTooLong(null)).toBe(false);
+    expect(isTooLong({ ...usage, draft: room, tokens: 190_000 })).toBe(false);
+    expect(isTooLong({ ...usage, draft: room + 1 })).toBe(true);
   });
 });
 

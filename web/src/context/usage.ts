@@ -30,6 +30,15 @@ export const useUsage = create<UsageStore>((set) => ({
     }),
 }));
 
+/** How much a single message may take; more than that and no compaction makes room for it. */
+export function roomForOne({ budget, parts }: Usage): number {
+  return budget - parts.system - parts.tools;
+}
+
+export function isTooLong(draftUsage: Usage | null): boolean {
+  return draftUsage !== null && draftUsage.draft > roomForOne(draftUsage);
+}
+
 /** "55% used", with "about" where the count is an estimate. */
 export function usedText(usage: Usage): string {
   const share = Math.round((usage.tokens / usage.window) * 100);
