@@ -19,9 +19,11 @@ function numbers(policy: Record<string, unknown>): { name: string; value: number
 const fieldLabel = (name: string) => name.replace(/_/g, " ").replace("io pairs", "steps").replace(/^./, (letter) => letter.toUpperCase());
 
 export function planText(plan: Plan): string {
-  const joins = plan.steps.filter((step) => /summar/i.test(step.action)).length;
-  const cleared = plan.steps.filter((step) => /clear|shorten/i.test(step.action)).length;
-  const dropped = plan.steps.filter((step) => /drop/i.test(step.action)).length;
+  // As the record counts them: an earlier summary and the lines around it are no messages of the conversation.
+  const own = plan.steps.filter((step) => step.position !== null);
+  const joins = own.filter((step) => /summar/i.test(step.action)).length;
+  const cleared = own.filter((step) => /clear|shorten/i.test(step.action)).length;
+  const dropped = own.filter((step) => /drop/i.test(step.action)).length;
   const parts = [
     joins > 0 && `${plural(joins, "message")} would join the summary`,
     cleared > 0 && `${plural(cleared, "output")} would be cleared`,

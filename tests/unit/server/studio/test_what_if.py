@@ -183,6 +183,13 @@ def test_a_plan_of_now_is_what_compact_does_below_the_trigger(client: httpx2.Cli
     record = client.post(f"/api/sessions/{session}/compact", json={}).json()["record"]
     joined = [step for step in now["steps"] if step["action"] == "summarized"]
     assert record["messages_replaced"] == len(joined)
+    # The earlier summary joins the next one; it has no position, and the record does not count it.
+    for number in range(8):
+        said(client, session, f"Garden {number} of {session}. {FILLER}")
+    steps = client.post(path, json={"now": True}).json()["steps"]
+    record = client.post(f"/api/sessions/{session}/compact", json={}).json()["record"]
+    joined = [step["position"] for step in steps if step["action"] == "summarized"]
+    assert record["messages_replaced"] == len([at for at in joined if at is not None]) < len(joined)
 
 
 def test_a_plan_previews_the_summary_only_where_that_is_asked_for(
