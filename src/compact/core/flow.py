@@ -75,9 +75,8 @@ def _run(job: Job, plan: Plan) -> Flow:
                 return Unchanged(plan.reason)
             warnings = (*plan.warnings, without_summary(job, plan, answer))
         else:
-            # Only a system message gives words authority, and no other policy goes on from this ledger.
-            is_system = job.policy.placement is Placement.SYSTEM
-            summary = mark_doubtful(answer, job.items) if is_system else answer
+            # Whatever the policy: a list that it returns may go on under one with a system message.
+            summary = mark_doubtful(answer, job.items)
             warnings = (*plan.warnings, *steps_down)
     elif plan.mode is Mode.DISCARD and job.policy.rest is Rest.SUMMARIZE:
         yield Emit(EventName.ERROR, error_data(_NO_ROOM.reason, _NO_ROOM.message, Fallback.PRUNING_ONLY))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from unicodedata import category
 
+from compact.evidence.values import CODE
 from compact.model.value import value
 
 _NO_END = "".join(
@@ -104,11 +105,12 @@ def _bare(sentence: str) -> str:
 def pieces(text: str) -> list[Piece]:
     """A user's message split into the user's own words and quoted text, in order."""
     inside = _unwrapped(text)
-    found = _split(inside or text)
+    found = pieces_as_written(inside or text)
     return [Piece(one.text, max(one.whose, Whose.DOUBTFUL)) for one in found] if inside else found
 
 
-def _split(text: str) -> list[Piece]:
+def pieces_as_written(text: str) -> list[Piece]:
+    """The same, with what tags enclose as quoted text, even if they enclose all of it."""
     if "\n" not in text:
         return [Piece(text, _whose_line(text))] if text.strip() else []
     lines = text.split("\n")
@@ -134,7 +136,8 @@ def _unwrapped(text: str) -> str:
     at, end, inside = 0, len(text.rstrip()), list[str]()
     while at < end and (block := _BLOCK.match(text, at)):
         at = block.end()
-        inside.append(block[2])
+        shows = not CODE["shows"].isdisjoint(re.split(r"[\W_]+", block[1].lower()))
+        inside.append(block[0].strip() if shows else block[2].strip())
     return "\n\n".join(inside) if at >= end else ""
 
 

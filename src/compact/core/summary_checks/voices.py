@@ -12,7 +12,7 @@ import re
 from functools import partial
 
 from compact.core.summary_checks.listed_languages import is_listed
-from compact.evidence.reading import Whose, pieces, sentences, take_quotations
+from compact.evidence.reading import Whose, pieces_as_written, sentences, take_quotations
 from compact.evidence.remembered import remembered
 from compact.evidence.words import is_about
 from compact.model.value import value
@@ -43,9 +43,11 @@ def voices_in(text: str, _: bool) -> Voices:
     if len(lines) < 2:
         return _in_line(text)
     own = [
-        line for line in (lines[0], lines[-1]) if _ASKS.search(line) and pieces(line)[0].whose is Whose.OWN
+        line
+        for line in (lines[0], lines[-1])
+        if _ASKS.search(line) and pieces_as_written(line)[0].whose is Whose.OWN
     ]
-    read = pieces(text)
+    read = pieces_as_written(text)
     shown = "\n".join(piece.text for piece in read if piece.whose is Whose.SHOWN)
     rest = "\n".join(piece.text for piece in read if piece.whose is not Whose.SHOWN)
     unsure, quoted = take_quotations("\n".join(line for line in rest.split("\n") if line not in own), words=2)
@@ -55,7 +57,7 @@ def voices_in(text: str, _: bool) -> Voices:
 def _in_line(line: str) -> Voices:
     rest, quoted = take_quotations(line, words=2)
     shown = "\n".join(quoted)
-    if any(piece.whose is not Whose.OWN for piece in pieces(rest)):
+    if any(piece.whose is not Whose.OWN for piece in pieces_as_written(rest)):
         return Voices(shown="\n".join((rest, *quoted)))
     own: list[str] = []
     unsure: list[str] = []
