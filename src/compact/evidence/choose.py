@@ -38,18 +38,14 @@ _FRAGMENT, _ONE_MORE = 24, 2  # extra characters for a sentence, or fragments lo
 class Shares:
     """How the room is divided, set on half of the data (docs/EVALUATION.md). What is left goes to others."""
 
-    words: float = 0.72
-    """Guaranteed to what the user said."""
-    all_words: float = 0.80
-    """The same, if all of it fits in that much."""
+    words: float = 0.72  # guaranteed to what the user said
+    all_words: float = 0.80  # the same, if all of it fits in that much
     conclusions: float = 0.12
-    newest: float = 0.08
-    """Of those, for what the assistant stated last: where things stand, and what is next."""
+    newest: float = 0.08  # of those, for what the assistant stated last: where things stand, what is next
     done: float = 0.10
     """Guaranteed to what changed something; half of it to commands, if that leaves any."""
     values: float = 0.20
-    tool_values: float = 0.25
-    """The most that values named only by tools may take."""
+    tool_values: float = 0.25  # the most that values named only by tools may take
     rest_chars: int = 1_000_000
     """The most that everything but the user's words may take, so that a brief stays brief in any room."""
 
@@ -172,7 +168,7 @@ class Choice:
         for message, numbers, share in (
             (first, own, shares.words / 2),
             (first, shown, 0.25),
-            (newest if newest > report else -1, own, shares.words),
+            (newest if newest > report else -1, own, shares.words * 0.75),
         ):
             for number in numbers:
                 if at[number] == message:
@@ -180,8 +176,8 @@ class Choice:
         # More if that is enough for everything the user said: only what does not fit is ranked.
         all_fit = sum(self._costs[number] for number in own) <= room * shares.all_words
         share = 1.0 if shares.rest_chars < room else shares.all_words if all_fit else shares.words
-        rest = own if all_fit else [number for number in own if at[number] != first]
-        self._fill(rest, room, {Group.OWN: int(room * share)})
+        for numbers in ([number for number in own if at[number] != first], own):
+            self._fill(numbers, room, {Group.OWN: int(room * share)})
         room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
         spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
         last = [number for number in stated if at[number] == report]

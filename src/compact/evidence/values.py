@@ -31,7 +31,8 @@ _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
 _COMMON_ERROR = re.compile(r"(?:[A-Z][a-z]+){1,2}(?:Error|Warning)|assert[A-Z]\w*|TestCase|NotImplemented")
 _LINES = re.compile(r":(\d+)(?:[:-](\d+))?$")
 _SEGMENT = re.compile(r"[\w.@+~$-]+")
-_HIDDEN = re.compile(r"\.[a-z][a-z\d-]+(?:/[\w.-]*[A-Za-z]|\.[a-z\d]+$|$)")
+_HIDDEN = re.compile(r"\.[a-z][a-z\d_-]+(?:/[\w.-]*[A-Za-z]|\.[a-z\d_]+$|$)")
+_FILE_NUMBER = re.compile(r"[A-Z][A-Za-z]{0,5}[-.]?\d{1,7}[A-Za-z]?(?:/\d{1,6}[A-Za-z]?)+")
 _MACHINE = re.compile(
     r"(?:u?int|float|complex|datetime)\d{1,3}|-\w|0\d?[a-z]|000\d+|\d+(?:,\d+)?[acd]\d+|[\w.]+%\d+"
 )
@@ -177,6 +178,8 @@ def _of_digits(value: str) -> Kind | None:
 
 
 def _of_slashes(value: str) -> Kind | None:
+    if _FILE_NUMBER.fullmatch(value) and sum(map(str.isdigit, value)) > 3:
+        return Kind.ID
     body = _LINES.sub("", value)
     segments = [segment for segment in body.split("/") if segment]
     if len(segments) < 2 or not all(_SEGMENT.fullmatch(segment.replace(":", "")) for segment in segments):

@@ -34,6 +34,12 @@ def folded(rounds: int) -> Summary:
     return summary
 
 
+def test_what_was_said_last_once_does_not_come_back_with_that_label() -> None:
+    found = folded(4)
+    assert found.text.count("last said:") == 1
+    assert not any(unit.value.startswith("last said") for unit in found.evidence)
+
+
 def test_sentences_that_share_a_line_do_not_multiply() -> None:
     text = folded(8).text
     assert text.count(NO_END) == 1

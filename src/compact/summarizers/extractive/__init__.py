@@ -20,7 +20,7 @@ from compact.model.message import MessageKind
 from compact.model.sections import SectionKind, sections_of
 from compact.model.summary import Evidence, EvidenceKind, Summary, SummaryRequest
 from compact.ports import TokenCounter
-from compact.summarizers.extractive.render import Draft, draft
+from compact.summarizers.extractive.render import LAST_SAID, Draft, draft
 from compact.summarizers.extractive.strategies import Strategy, strategy_for
 
 __all__ = ["ExtractiveSummarizer", "Material", "fitted", "kept_units"]
@@ -67,7 +67,7 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
             continue
         for item in section.items:
             at = min(item.positions, default=0)
-            line = " ".join(item.text.split())
+            line = " ".join(item.text.split()).removeprefix(LAST_SAID)
             if all(said.rstrip(_ENDING) in concluded for said in sentences(line)):
                 continue
             # A line holds several; where one ends without a mark, they would read as one new sentence.

@@ -26,6 +26,7 @@ _LABELS = {
     EvidenceKind.NAME: "Named",
     EvidenceKind.COMMAND: "Commands",
 }
+LAST_SAID = "last said: "
 _NEAR = 6
 """Messages this close to each other may share a line and its citation, if the line stays short."""
 _SHORT_LINE = 260
@@ -121,7 +122,7 @@ def _lines(part: Part, picked: Sequence[Candidate], strategy: Strategy) -> Itera
         yield from _words(picked)
     elif part in (Part.CONCLUDED, Part.NEWEST):
         # What was said last may be done or open; only the reader can tell.
-        label = "last said: " if part is Part.NEWEST and strategy.headings else ""
+        label = LAST_SAID if part is Part.NEWEST and strategy.headings else ""
         yield from (f"- {_cite(line)} {label}{_joined(line)}" for line in _runs(picked))
     elif part in (Part.FILES, Part.STEPS):
         yield from _changes(picked) if strategy.changes and part is Part.FILES else _done(picked)
