@@ -131,23 +131,37 @@ def certificates() -> Any:
 
 def host_of(url: str) -> str:
     """Host and port, without any user or password before them."""
-    return url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1]
+    return re.split(r"[/?#]", url.split("://", 1)[-1], maxsplit=1)[0].rsplit("@", 1)[-1]
 
 
 def check_address(url: str, label: str) -> None:
     """Raise ConfigError for what no request could be sent to, before a conversation depends on it."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # ValueError if it is no number.
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", url)
-    except ValueError:
-        usable = False
-    if not usable:
+    if problem := _problem_of(url):
         raise ConfigError(
-            f"{label} needs an http:// or https:// address with a host, not {host_of(url)!r}. Nothing was "
-            "sent; correct base_url, or the variable that holds it.",
+            f"{label} needs an http:// or https:// address {problem}. Nothing was sent; correct base_url, or "
+            "the variable that holds it.",
             "base_url",
         )
+
+
+def _problem_of(url: str) -> str | None:
+    """What an address lacks. It shows little of it, because a wrong one may be a key or hold a password."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return "with a host"
+    if parts.scheme not in ("http", "https") or not host:
+        # Before an @ is a password, which a slash in it would make a host here.
+        can_be_shown = parts.scheme and host and "@" not in url
+        return "with a host" + (f", not {hide_keys(f'{parts.scheme}://{host}')!r}" if can_be_shown else "")
+    if re.search(r"\s", url):
+        return "without blanks or line breaks, also at its end"
+    try:
+        _ = parts.port
+    except ValueError:
+        return "whose port is a number up to 65535"
+    return None
 
 
 def is_this_machine(url: str) -> bool:
