@@ -19,6 +19,7 @@ from compact.summarizers.openai import OpenAISummarizer
 from compact.tracing.stream import Immediate
 from compact.wiring import assemble, share
 from compact.wiring.adapters import archive_for, redactor_for
+from compact.wiring.vendors import missing_key
 from support.raw import pairs
 from support.wire_servers import serving
 
@@ -135,6 +136,29 @@ def test_a_summarizer_without_its_key_gets_nothing_and_the_next_one_writes(
     assert server.received == []
     assert record.summary
     assert "OPENAI_API_KEY is not set, so nothing was sent" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "is_own"),
+    [
+        ("openai", "https://api.openai.com/v1/", False),
+        ("openai", "https://api.openai.com:443/v1", False),
+        ("openai", "https://API.openai.com/v1", False),
+        ("openai", "https://api.openai.com./v1", False),
+        ("openai", "http://api.openai.com/v1", False),
+        ("openai", "https://api.openai.com", False),
+        ("anthropic", "https://api.anthropic.com/v1", False),
+        ("openai", "http://localhost:8000/v1", True),
+        ("openai", "https://api.openai.com.mine.example/v1", True),
+        ("openai", "http://[::1", True),
+    ],
+)
+def test_only_a_server_of_the_user_s_own_needs_no_key(name: str, url: str, is_own: bool) -> None:
+    variable = None if is_own else f"{name.upper()}_API_KEY"
+    settings = CompactConfig(summarizer={"name": name, "base_url": url}).summarizer
+    assert missing_key(settings, "budget", {}) == variable
+    unset = CompactConfig(summarizer={"name": name}).summarizer
+    assert missing_key(unset, "budget", {f"{name.upper()}_BASE_URL": url}) == variable
 
 
 @pytest.mark.parametrize("survival_floor", [0.0, 0.8])

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from compact.config import CompactConfig, SummarizerSettings
 from compact.summarizers.chain import EMBEDDED
@@ -76,7 +77,15 @@ def missing_key(settings: SummarizerSettings, preset: str, environ: Mapping[str,
     vendor = vendor_of(settings, preset, environ)
     if vendor not in VENDORS:
         return None
-    vendors_own = VENDORS[vendor].client().default_base_url.rstrip("/")
-    own_server = summarizer_address(settings, vendor, environ) != vendors_own
+    # Hosts, not texts: case, port, scheme and path do not make the vendor's server the user's own.
+    vendors_host = _host_of(VENDORS[vendor].client().default_base_url)
+    own_server = _host_of(summarizer_address(settings, vendor, environ)) != vendors_host
     variable = settings.api_key_env or ("" if own_server else VENDORS[vendor].key_variable)
     return variable if variable and not environ.get(variable) else None
+
+
+def _host_of(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""  # What is no address is refused when its client is made.
