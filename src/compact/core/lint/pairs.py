@@ -21,6 +21,8 @@ class Group:
     """Whether each message of calls wants its results right after it, not after the last one."""
     ids: set[str] = field(default_factory=set)
     open: dict[str, tuple[int, ToolCall]] = field(default_factory=dict)
+    results: list[tuple[int, Place]] = field(default_factory=list)
+    """Results that follow the group, each with the position of its call."""
 
 
 @dataclass(slots=True)
@@ -117,8 +119,10 @@ class _Walk:
     def result(self, place: Place, part: ToolResult) -> None:
         call_id = part.call_id
         if self.group is not None and call_id in self.group.open:
-            del self.group.open[call_id]
+            position, _ = self.group.open.pop(call_id)
             self.answered.add(call_id)
+            if self.answering:
+                self.group.results.append((position, place))
         elif call_id in self.late:
             _, _, after = self.late.pop(call_id)
             self.answered.add(call_id)
@@ -145,10 +149,15 @@ class _Walk:
 
     def close(self) -> None:
         """The current group is over; what is open in it can be answered only from the wrong place."""
-        if self.group is not None:
-            for call_id, (position, call) in self.group.open.items():
+        group = self.group
+        if group is not None:
+            for call_id, (position, call) in group.open.items():
                 # Also where the provider joins the messages: what is repaired stays valid in its own format.
-                self.late[call_id] = (position, call, position if self.group.chat else self.group.end)
+                self.late[call_id] = (position, call, position if group.chat else group.end)
+            # The results of a repaired group can't stay together: the added ones would stand in between.
+            for position, place in group.results if group.chat and group.open else ():
+                if position != group.end:
+                    self.pairing.moved.setdefault(position, []).append(place)
         self.group = None
         self.answering = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -142,6 +143,24 @@ IN_CHAT_FORMAT: dict[str, tuple[list[Message], list[str]]] = {
             GO,
         ],
     ),
+    "unanswered calls in two of three messages": (
+        [
+            user(),
+            chat_calls("a", "b"),
+            chat_calls("c"),
+            chat_calls("d", "e"),
+            result("c"),
+            result("e"),
+            user(),
+        ],
+        [
+            GO,
+            *("assistant:call-a,call-b", "tool:result-a", "tool:result-b"),
+            *("assistant:call-c", "tool:result-c"),
+            *("assistant:call-d,call-e", "tool:result-d", "tool:result-e"),
+            GO,
+        ],
+    ),
     "unanswered call before an answer": (
         [user(), chat_calls("a"), says(), user()],
         [GO, "assistant:call-a", "tool:result-a", "assistant:Done.", GO],
@@ -162,6 +181,22 @@ def test_a_chat_call_is_answered_right_after_it_whoever_it_is_repaired_for(
     repaired, _ = fix_messages(broken, provider)
     assert shape(repaired) == expected
     assert [lint_messages(repaired, each) for each in Provider] == [[], []]
+
+
+@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize("together", [True, False])
+def test_chat_calls_with_any_results_missing_are_repaired_for_both(
+    together: bool, provider: Provider
+) -> None:
+    for count in range(5):
+        for present in permutations("abcde", count):
+            results = [result(*present)] if together and present else [result(each) for each in present]
+            asking = [chat_calls("a", "b"), chat_calls("c"), chat_calls("d", "e")]
+            repaired, _ = fix_messages([user(), *asking, *results, user()], provider)
+            assert [lint_messages(repaired, each) for each in Provider] == [[], []], present
+            given = [part for one in repaired for part in one.parts if isinstance(part, ToolResult)]
+            kept = {part.call_id for part in given if part.text == f"of {part.call_id}"}
+            assert len(given) == 5 and kept == set(present)
 
 
 ANTHROPIC_ONLY: dict[str, tuple[list[Message], list[str]]] = {
