@@ -18,6 +18,7 @@ from compact.cli.measuring import Meter, certainty_of
 from compact.cli.session import manager_for
 from compact.config import CompactConfig, SummarizerSettings
 from compact.console.context import Context
+from compact.console.stored import shown_url
 from compact.counters import counter_for
 from compact.errors import CompactError, ConfigError, MissingExtra
 from compact.model.policy import Rest
@@ -168,7 +169,7 @@ def _described(link: SummarizerSettings, config: CompactConfig, environ: Mapping
         model = ""
     else:
         model = f", model {link.model}" if link.model else ""
-        model += f" at {summarizer_address(link, name, environ)}"
+        model += f" at {_shown(summarizer_address(link, name, environ))}"
     why = ""
     if link.name == "auto":
         why = " (auto: no vendor's key is set)" if name == "extractive" else " (auto: its key is set)"
@@ -184,12 +185,17 @@ def _addresses(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Ch
         address = summarizer_address(link, vendor, environ)
         problem = trouble_at(address)
         if problem is None:
-            yield Check(Level.OK, "address", f"{address} answers")
+            yield Check(Level.OK, "address", f"{_shown(address)} answers")
             continue
         advice = f"Check summarizer.base_url or {vendor.upper()}_BASE_URL, and the network."
         if config.summarizer.fallback == "embedded":
             advice += " Until then the embedded summarizer writes the summaries."
-        yield Check(Level.PROBLEM, "address", f"{address} {problem}", advice)
+        yield Check(Level.PROBLEM, "address", f"{_shown(address)} {problem}", advice)
+
+
+def _shown(address: str) -> str:
+    # People paste what doctor prints; a value that is no address may be a key.
+    return shown_url(address) if "://" in address else "(no address)"
 
 
 def trouble_at(address: str) -> str | None:

@@ -623,6 +623,19 @@ class TestDoctor:
             answered = compact("doctor", environ={**named, "OPENAI_BASE_URL": server.url})
         assert answered.code == ExitCode.OK and f"{server.url} answers" in " ".join(answered.out.split())
 
+    @pytest.mark.parametrize(
+        ("url", "told"),
+        [
+            ("http://me:SECRET@127.0.0.1:9/v1", "openai at http://me:***@127.0.0.1:9/v1"),
+            ("http://me:SEC/RET@127.0.0.1:x", "openai at http://me:***@127.0.0.1:x"),
+            ("SECRET", "openai at (no address)"),
+        ],
+    )
+    def test_an_address_is_shown_without_password_or_key(self, compact: Compact, url: str, told: str) -> None:
+        ended = compact("doctor", environ={"OPENAI_API_KEY": "sk-secret-key", "OPENAI_BASE_URL": url})
+        assert told in " ".join(ended.out.split())
+        assert "SEC" not in ended.out and "RET" not in ended.out
+
     @pytest.mark.parametrize(("code", "ends"), [(401, ExitCode.OK), (500, ExitCode.FINDINGS)])
     def test_a_server_in_trouble_is_a_problem_one_that_wants_a_key_is_not(
         self, compact: Compact, code: int, ends: ExitCode

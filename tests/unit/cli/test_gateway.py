@@ -85,6 +85,21 @@ def test_it_does_not_ask_itself_for_summaries(compact: Compact, tmp_path: Path) 
     assert ended.code == 2 and "would ask this gateway itself" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("upstream", "summarizer"),
+    [("http://me:SECRET@host", ""), ("http://127.0.0.1:9", "http://me:SECRET@localhost:5177/v1")],
+)
+def test_an_address_that_is_refused_shows_no_password(
+    compact: Compact, tmp_path: Path, upstream: str, summarizer: str
+) -> None:
+    ended = compact(
+        *("gateway", "--upstream", upstream, "--port", "5177", "--set", "summarizer.name=openai"),
+        environ={"OPENAI_API_KEY": "sk-a", "OPENAI_BASE_URL": summarizer, "XDG_DATA_HOME": str(tmp_path)},
+    )
+    assert ended.code == 2 and "Nothing was started" in ended.err
+    assert "SECRET" not in ended.err
+
+
 def test_several_workers_need_postgresql(compact: Compact, tmp_path: Path) -> None:
     asked = ("gateway", "--upstream", "http://127.0.0.1:9", "--workers", "2")
     store = ("--store", f"sqlite:///{tmp_path}/g.db")

@@ -121,8 +121,8 @@ def _summarizers(context: Context, config: CompactConfig, settings: GatewaySetti
         address = summarizer_address(one, vendor, context.environ)
         if _is_here(address, settings):
             raise ConfigError(
-                f"The summarizer would ask this gateway itself ({address}). Nothing was started: set "
-                "summarizer.base_url to the provider, or unset the base URL in the environment.",
+                f"The summarizer would ask this gateway itself ({shown_url(address)}). Nothing was started: "
+                "set summarizer.base_url to the provider, or unset the base URL in the environment.",
                 "summarizer.base_url",
             )
         shown.append(f"{model} at {shown_url(address)}")

@@ -49,8 +49,9 @@ class GatewaySettings:
     def __post_init__(self) -> None:
         if not _is_base_address(self.upstream):
             raise ConfigError(
+                # Not shown: it may hold a password.
                 "--upstream must be an http:// or https:// address without a user name, a query or a "
-                f"fragment, not {self.upstream!r}. Nothing was started.",
+                "fragment. Nothing was started.",
                 "upstream",
             )
         _ = self.guard  # its limits are checked here, before anything is started
