@@ -144,7 +144,7 @@ def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...],
             flat = _BOLD.sub(r"\1", flat)
             runs = flat.split()
         flat = flat.strip("*")
-        if len(flat) < 12 or flat[0] == "|" or _is_data(flat, runs):
+        if len(flat) < 12 or flat[0] == "|" or (flat[0] == '"' and '":' in flat) or _is_data(flat, runs):
             continue
         rank = 1.3 if closes else 1.0
         if is_about(runs, "concludes"):

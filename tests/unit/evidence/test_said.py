@@ -247,3 +247,8 @@ def test_a_message_that_a_program_indents_is_said() -> None:
 def test_a_question_is_no_conclusion_to_keep_before_others() -> None:
     asked, stated = concluded_in("Shall I mend the pump today? The filter holds sand.", 3, closes=True)
     assert asked.rank < 0.5 * stated.rank
+
+
+def test_the_fields_of_an_answer_in_json_are_no_statements() -> None:
+    text = 'Here is what I found.\n{\n"order_id": "W-4711 of the harbor",\n"price": 200.8,\n}'
+    assert [unit.value for unit in concluded_in(text, 3, closes=True)] == ["Here is what I found."]
