@@ -30,6 +30,8 @@ class Notices:
     def hear(self, event: Event) -> None:
         """Handle an event of the engine."""
         self.completed += event.name is EventName.COMPLETE
+        if event.name is EventName.START:
+            self._compaction_words = ""  # those of an earlier one that nobody reported
         if event.name is not EventName.WARNING:
             return
         message = str(event.data.get("message"))

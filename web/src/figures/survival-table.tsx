@@ -93,7 +93,7 @@ export function CompactionTable({ session, figures, records, failures, onUndo }:
   };
   const path = `/s/${encodeURIComponent(session.id)}`;
   return (
-    <Card title="Compactions" sentence="In force or part of a later one: each can be undone.">
+    <Card title="Compactions" sentence="Those in force, or part of one in force, can be undone.">
       {shown.length + failures.length === 0 ? (
         <p className="mt-3 text-dense text-text-2">None yet.</p>
       ) : (

@@ -69,7 +69,7 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
       {preview?.compacts_again && usage && (
         <p className="mt-3 flex gap-1.5 text-dense text-yellow">
           <TriangleAlert size={14} aria-hidden className="mt-0.5 flex-none" />
-          Over {percent(usage.trigger / usage.window)}: your next message compacts again.
+          Over the trigger: your next message compacts again.
         </p>
       )}
       {problem && <p role="alert" className="mt-3 text-dense text-red">{problem}</p>}
