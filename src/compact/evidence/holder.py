@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
@@ -9,7 +10,7 @@ from itertools import accumulate
 from compact.model.summary import Evidence
 
 _WINDOW = 16
-_AROUND = ",“”"  # our own marks: in a script without spaces, a sentence is one word, right between them
+_AROUND = re.compile("[,“”]")  # our marks: in a script without spaces, a sentence is one word between them
 
 
 class Holder:
@@ -17,12 +18,11 @@ class Holder:
 
     def __init__(self, text: str) -> None:
         words = text.split()
-        self._flat = bare = " ".join(words)
-        for mark in _AROUND:
-            bare = bare.replace(mark, " ")
-        listed = f"{self._flat} ".replace(", ", " ").split()
-        unquoted = (w.removeprefix("“").removesuffix("”") for w in listed if w[0] == "“" or w[-1] == "”")
-        self._words = {*words, *bare.split(), *listed, *unquoted}
+        self._flat = " ".join(words)
+        self._words = set(words)
+        for word in list(filter(_AROUND.search, self._words)):
+            listed = word.removesuffix(",")
+            self._words.update((listed, listed.removeprefix("“").removesuffix("”"), *_AROUND.split(word)))
         self._each = " ".join(self._words)
         """Every word once: text without a space is inside one of them, or nowhere."""
         starts = list(accumulate([len(word) + 1 for word in words], initial=0))

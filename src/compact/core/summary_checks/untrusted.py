@@ -14,19 +14,18 @@ whether they are the user's own, or may be a text that the user shows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
 from compact.core.layers import TAG, SummaryText
-from compact.core.seeming import plain
 from compact.core.summary_checks.addresses import addresses_in, command_words, commands_in, parent_addresses
 from compact.core.summary_checks.citations import cited_positions, cited_span
 from compact.core.summary_checks.listed_languages import is_listed
+from compact.core.summary_checks.marks import RUN, WORD, Mark, marks_in, marks_of
 from compact.core.summary_checks.negation import drops_negation, read_claims
 from compact.core.summary_checks.quotes import APPROVES, NAMES_USER
 from compact.core.summary_checks.sayings import NO_SAYINGS, Sayings
-from compact.core.summary_checks.scripts import HAN, KANA, SOUTHEAST_ASIAN
 from compact.core.summary_checks.support import CITED, share_spoken, vocabulary
 from compact.core.summary_checks.voices import voices_in
 from compact.core.view import Item
@@ -45,15 +44,6 @@ from compact.model.message import (
 from compact.model.sections import is_our_heading
 from compact.model.summary import Evidence, Summary
 
-_WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
-_RUN = 4
-"""This many words in a row that only data said are a quotation of it."""
-_UNSPACED = re.compile(rf"[{SOUTHEAST_ASIAN}{KANA}{HAN}]")
-_LETTERS = 4
-"""In scripts without spaces this many letters count as a word; a run of words is seven letters."""
-_PER_NEEDLE = 50
-_DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]|/\w.*")
-"""A path, id, address or value: one is enough. A path from the root may be of any length."""
 _SUPPORT = 0.6
 """Share of an order's words that must have been spoken."""
 _HEADING = re.compile(r"(#{1,6}) ")
@@ -164,11 +154,24 @@ def mark_doubtful(summary: Summary, items: Sequence[Item]) -> Summary:
     return replace(summary, evidence=marked(summary.evidence), added=marked(summary.added))
 
 
-def _maybe_shown(values: Sequence[str], text: str) -> Iterator[str]:
+def _maybe_shown(values: Sequence[str], text: str) -> Sequence[str]:
     """Those of the values that the user's message has, or may have, only in text that it shows."""
     by = voices_in(text)
+    if len(by.own.split()) < RUN:
+        # Too little is surely the user's own to vouch for values that only repeat the rest.
+        lines = [line.split() for line in f"{by.unsure}\n{by.shown}".split("\n")]
+        doubted = [f" {' '.join(words)} " for words in lines if len(words) >= RUN]
+        if all(_repeats(value, doubted) for value in values):
+            return values
     said = ((Voice.PERSON, by.own), (Voice.UNSURE, by.unsure), (Voice.DATA, by.shown))
-    return (values[number] for number in _resting_on_data(values, said, {}))
+    return [values[number] for number in _resting_on_data(values, said, {})]
+
+
+def _repeats(value: str, lines: Sequence[str]) -> bool:
+    """Whether a value is a part of one of the lines, or has all of one."""
+    whole = f" {value} "
+    is_run = value.count(" ") >= RUN - 1
+    return any(line in whole or (is_run and whole in line) for line in lines)
 
 
 def _filled(lines: Sequence[str]) -> list[str]:
@@ -190,7 +193,7 @@ def _filled(lines: Sequence[str]) -> list[str]:
 def _resting_on_data(
     lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Mapping[int, str]
 ) -> set[int]:
-    if not any(_WORD.search(text) for voice, text in said if voice in _DOUBTED):
+    if not any(WORD.search(text) for voice, text in said if voice in _DOUBTED):
         return set()
     found = _quoting(lines, said)
     rest = [number for number in range(len(lines)) if number not in found]
@@ -202,10 +205,10 @@ def _resting_on_data(
 
 def _quoting(lines: Sequence[str], said: Sequence[tuple[Voice, str]]) -> set[int]:
     """Lines that say what data said first and no person said."""
-    marks = _marks(lines)
-    from_data = _held((text for voice, text in said if voice in _DOUBTED), set(marks))
+    marks = marks_of(lines)
+    from_data = marks_in((text for voice, text in said if voice in _DOUBTED), set(marks))
     if from_data:
-        from_data -= _held((text for voice, text in said if voice is Voice.PERSON), from_data)
+        from_data -= marks_in((text for voice, text in said if voice is Voice.PERSON), from_data)
     if any(voice is Voice.MODEL for voice, _ in said):
         from_data -= _held_first(said, from_data)
     return {number for mark in from_data for number in marks[mark]}
@@ -242,7 +245,7 @@ def _commands_held(text: str, commands: set[Mark]) -> set[Mark]:
 
 def _unsupported(lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Mapping[int, str]) -> set[int]:
     """Lines that few of the spoken words support: orders, claims about the user, wrong citations."""
-    with_data = any(_WORD.search(text) for voice, text in said if voice is Voice.DATA)
+    with_data = any(WORD.search(text) for voice, text in said if voice is Voice.DATA)
     by_people = vocabulary(text for voice, text in said if voice is Voice.PERSON)
     spoken = by_people | vocabulary(text for voice, text in said if voice is Voice.MODEL)
     found: set[int] = set()
@@ -280,9 +283,6 @@ def _spoken_at(items: Sequence[Item]) -> dict[int, str]:
 def _own_text(message: Message) -> str:
     own = voices_in(message.text).own if message.role is Role.USER else message.text
     return "\n".join((own, *(arguments_text(call.arguments) for call in message.calls)))
-
-
-Mark = tuple[str, ...]
 
 
 def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
@@ -324,44 +324,6 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
     yield from ((Voice.MODEL, text) for text in late)
 
 
-def _marks(lines: Sequence[str]) -> dict[Mark, set[int]]:
-    """What identifies a line: runs of words, even across lines, and single ones hard to say by chance."""
-    found: dict[Mark, set[int]] = {}
-    words: list[str] = []
-    numbers: list[int] = []
-    for number, line in enumerate(lines):
-        own = _words(plain(line))
-        words += own
-        numbers += [number] * len(own)
-        for word in own:
-            if not word.isalpha() and _DISTINCT.fullmatch(word):
-                found.setdefault((word,), set()).add(number)
-    for place, run in enumerate(_runs(words)):
-        found.setdefault(run, set()).update(numbers[place : place + _RUN])
-    return found
-
-
-def _runs(words: Sequence[str]) -> Iterator[Mark]:
-    return zip(*(words[n:] for n in range(_RUN)), strict=False)
-
-
-def _held(texts: Iterable[str], marks: set[Mark]) -> set[Mark]:
-    """The marks that the texts contain."""
-    found: set[Mark] = set()
-    needles: set[str] = set()
-    for text in texts if marks else ():
-        shown = plain(text)
-        if len(marks) * _PER_NEEDLE < len(shown):
-            # A text without the longest word of any run contains none, and this is faster than reading it.
-            needles = needles or {max(mark, key=len) for mark in marks}
-            if not any(needle in shown for needle in needles):
-                continue
-        words = _words(shown)
-        found |= marks.intersection(_runs(words))
-        found |= marks.intersection(zip(words, strict=True))
-    return found
-
-
 def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark]:
     """The marks that the model said before any tool did."""
     open_marks, found = set(marks), set[Mark]()
@@ -369,7 +331,7 @@ def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark
         if not open_marks:
             break
         if voice is not Voice.PERSON:
-            held = _held((text,), open_marks)
+            held = marks_in((text,), open_marks)
             open_marks -= held
             if voice is Voice.MODEL:
                 found |= held
@@ -379,14 +341,3 @@ def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark
 def _may_order(line: str) -> bool:
     said = CITED.sub("", line)
     return is_about(said.split(), "orders") or not (line.startswith("#") or is_listed(said))
-
-
-def _words(shown: str) -> list[str]:
-    words = [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-").rstrip("/.:"))]
-    if shown.isascii() or not _UNSPACED.search(shown):
-        return words
-    return [piece for word in words for piece in (_overlapping(word) if _UNSPACED.search(word) else (word,))]
-
-
-def _overlapping(word: str) -> Iterator[str]:
-    return (word[at : at + _LETTERS] for at in range(max(1, len(word) - _LETTERS + 1)))
