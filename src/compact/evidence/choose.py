@@ -112,11 +112,9 @@ class Choice:
         self._naming = worth_of_names(
             [self._features[number].names for number, said in enumerate(self._said) if said]
         )
-        self._left = self._weights.copy()
-        """What covering a feature adds now."""
+        self._left = self._weights.copy()  # what covering a feature adds now
         self._covered: set[str] = set()
-        self._fresh: dict[int, set[str]] = {}
-        """Words of a saying that were not covered at the last look."""
+        self._fresh: dict[int, set[str]] = {}  # words of a saying that were not covered at the last look
         if before:
             self._cover(before, features_of(before))
         self.picked: list[Candidate] = []
@@ -133,8 +131,7 @@ class Choice:
         if before:
             flat = " ".join(before.split())
             self._taken.update((number, None) for number in spoken if units[number].value in flat)
-        self._beside: set[int] = set()
-        """Sayings that plainly take up an earlier one, and so stand beside it."""
+        self._beside: set[int] = set()  # sayings that plainly take up an earlier one, and so stand beside it
         self._later = self._links()
 
     def _answered(self, room: int) -> None:
@@ -355,8 +352,9 @@ class Choice:
 
 
 def _is_bare(unit: Evidence) -> bool:
-    """A number that says nothing without its sentence: 155, 7:30 or 15th, not 12.50 or $12."""
-    return unit.kind is EvidenceKind.NUMBER and not unit.value.strip("0123456789,:stndrh")
+    """A number that says nothing without its sentence: 155, 7:30, 15th or 10.5, not 12.50 or $12."""
+    alone = unit.kind is EvidenceKind.NUMBER and not unit.value.strip("0123456789.,:stndrh")
+    return alone and ("." not in unit.value or len(unit.value.lstrip("0.")) < 5)
 
 
 def _words_of(unit: Evidence) -> str:

@@ -24,8 +24,7 @@ _DIGITS = re.compile(r"\d+")
 class Features:
     """What a text covers, read once and cached: most units of a ledger go from one choice to the next."""
 
-    words: tuple[str, ...] = ()
-    """Content words, then pairs of neighbors, each once."""
+    words: tuple[str, ...] = ()  # content words, then pairs of neighbors, each once
     alone: int = 0  # how many of them are words
     names: tuple[str, ...] = ()
     capitals: tuple[str, ...] = ()

@@ -32,11 +32,10 @@ _COMMON_ERROR = re.compile(r"(?:[A-Z][a-z]+){1,2}(?:Error|Warning)|assert[A-Z]\w
 _LINES = re.compile(r":(\d+)(?:[:-](\d+))?$")
 _SEGMENT = re.compile(r"[\w.@+~$-]+")
 _HIDDEN = re.compile(r"\.[a-z][a-z\d_-]+(?:/[\w.-]*[A-Za-z]|\.[a-z\d_]+$|$)")
-_FILE_NUMBER = re.compile(r"[A-Z][A-Za-z]{0,5}[-.]?\d{1,7}[A-Za-z]?(?:/\d{1,6}[A-Za-z]?)+")
-_MACHINE = re.compile(
-    r"(?:u?int|float|complex|datetime)\d{1,3}|-\w|0\d?[a-z]|000\d+|\d+(?:,\d+)?[acd]\d+|[\w.]+%\d+"
+_UNNAMED = re.compile(  # types, options, bytes, hunks of a diff, formats, measures
+    r"(?:u?int|float|complex|datetime)\d{1,3}|-\w|0\d?[a-z]|000\d+|[1-9]\d{0,3}(?:,\d+)?[acd]\d{1,4}|[\w.]+%\d+|"
+    r"%\S+|\d+-[a-z]|\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}(?:\.\d+)?"
 )
-_MEASURE = re.compile(r"\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}(?:\.\d+)?|\d+-[a-z]")
 _SIDE = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 _OWN = re.compile(r"^(?:self|this)\.(?=\w)")
 _KEY = re.compile(r'"[A-Za-z_][\w-]*"\s*:')
@@ -142,7 +141,7 @@ def _value_of(run: str) -> tuple[str, Kind] | None:
 def classify(value: str) -> Kind | None:
     """The kind of a trimmed value, or None if it is an ordinary word, a small number or noise."""
     size = len(value)
-    if size < 2 or size > _LONGEST or value in _NOISE or "..." in value or _MACHINE.fullmatch(value):
+    if size < 2 or size > _LONGEST or value in _NOISE or "..." in value or _UNNAMED.fullmatch(value):
         return None
     if value.isalpha():
         camel = value.isascii() and not value.islower() and _CAMEL.search(value)
@@ -178,8 +177,6 @@ def _of_digits(value: str) -> Kind | None:
 
 
 def _of_slashes(value: str) -> Kind | None:
-    if _FILE_NUMBER.fullmatch(value) and sum(map(str.isdigit, value)) > 3:
-        return Kind.ID
     body = _LINES.sub("", value)
     segments = [segment for segment in body.split("/") if segment]
     if len(segments) < 2 or not all(_SEGMENT.fullmatch(segment.replace(":", "")) for segment in segments):
@@ -222,7 +219,7 @@ def _of_dots(value: str) -> Kind | None:
 
 def _of_plain(value: str) -> Kind | None:
     has_digit = any(map(str.isdigit, value))
-    if not any(map(str.isalpha, value)) or "+" in value or "%" in value or _MEASURE.fullmatch(value):
+    if not any(map(str.isalpha, value)) or "+" in value or "%" in value:
         return None
     if "_" in value:
         if not value.strip("_") or len(value) < 4:

@@ -24,8 +24,7 @@ class Cue:
     words: frozenset[str]
     phrases: Mapping[str, tuple[str, ...]]
     """Phrases of several words, by their first word that is not in every sentence."""
-    eastern: tuple[str, ...]
-    """Words of scripts without spaces."""
+    eastern: tuple[str, ...]  # words of scripts without spaces
 
     def found(self, words: Collection[str], text: str) -> bool:
         """True if the text has one of the words; a phrase is searched in the text itself."""
@@ -42,8 +41,7 @@ class Cue:
 class Tongues:
     stop: frozenset[str]
     cues: Mapping[str, Cue]
-    cues_of: Mapping[str, tuple[str, ...]]
-    """Names of the cues that a word belongs to, alone or in a phrase."""
+    cues_of: Mapping[str, tuple[str, ...]]  # names of the cues of a word, alone or in a phrase
 
 
 def listed(path: Path) -> dict[str, set[str]]:
@@ -91,10 +89,8 @@ class Lexicon:
         self._tongues = tongues()
         self.seen: set[str] = set()
         self.size = 0
-        self.words: dict[str, tuple[str, ...]] = {}
-        """Content words in lowercase."""
-        self.capitals: dict[str, tuple[str, ...]] = {}
-        """Those written with a capital, if any."""
+        self.words: dict[str, tuple[str, ...]] = {}  # content words in lowercase
+        self.capitals: dict[str, tuple[str, ...]] = {}  # those written with a capital, if any
         self.cued: dict[str, set[str]] = {name: set() for name in self._tongues.cues}
         """For each cue, the runs that may belong to it."""
 

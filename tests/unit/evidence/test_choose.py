@@ -196,3 +196,11 @@ def test_no_question_is_a_later_word_on_a_matter() -> None:
     older = said("Draft the paragraph on the Larsen crate and the Odense warehouse.", 2)
     asks = said("Does the Larsen crate still stand in the Odense warehouse?", 9, rank=0.6)
     assert [one.later for one in Choice([older, asks]).take(2_000, Shares())] == [None, None]
+
+
+def test_a_number_of_few_digits_needs_its_sentence() -> None:
+    numbers = [
+        Evidence(EvidenceKind.NUMBER, number, 3, "", 1.0)
+        for number in ("155", "7:30", "15th", "10.5", "0.997", "12.50", "$12", "30ms", "1157.92")
+    ]
+    assert texts(Choice(numbers), 400) == ["$12", "30ms", "12.50", "1157.92"]
