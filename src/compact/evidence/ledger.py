@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
+from operator import attrgetter
 
 from compact.evidence.done import done_in
 from compact.evidence.holder import holder
@@ -14,7 +15,7 @@ from compact.evidence.mentions import ASSISTANT, CALL, KIND_WEIGHT, MOST_VALUES,
 from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
 from compact.evidence.secrets import Hiding
-from compact.evidence.steps import arguments_of, steps_of
+from compact.evidence.steps import Step, arguments_of, edits_in, steps_of
 from compact.evidence.values import values_in
 from compact.model.message import (
     Message,
@@ -56,6 +57,7 @@ def extract(
     where = tuple(positions) or tuple(range(len(messages)))
     hiding = Hiding(is_secret)
     units: list[Evidence] = []
+    steps: list[Step] = []
     mentions = Mentions()
     asked_at = min(where, default=0) - 1
     before = [unit for unit in earlier if unit.message == asked_at]
@@ -77,9 +79,11 @@ def extract(
             asked = ""
         elif message.role is Role.ASSISTANT and text:
             units += concluded_in(text, at, closes=not message.calls)
+            steps += edits_in(text, at)
             asked, asked_at = text, at
         _take_values(mentions, message, text, at, hiding)
-    units += done_in(steps_of(messages, where, hiding))
+    steps += steps_of(messages, where, hiding)
+    units += done_in(sorted(steps, key=attrgetter("position")))
     of_tools = MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
     units += mentions.best(where, of_tools)
     if hiding.values:

@@ -131,13 +131,14 @@ def pieces_as_written(text: str) -> list[Piece]:
     return found
 
 
-def _unwrapped(text: str) -> str:
+def _unwrapped(text: str, levels: int = 3) -> str:
     """What is inside if tags enclose all of a message: a person would say why, so a program put them."""
     at, end, inside = 0, len(text.rstrip()), list[str]()
     while at < end and (block := _BLOCK.match(text, at)):
         at = block.end()
         shows = not CODE["shows"].isdisjoint(re.split(r"[\W_]+", block[1].lower()))
-        inside.append(block[0].strip() if shows else block[2].strip())
+        within = levels and not shows and _unwrapped(block[2], levels - 1)
+        inside.append(within or (block[0] if shows else block[2]).strip())
     return "\n\n".join(inside) if at >= end else ""
 
 

@@ -26,6 +26,7 @@ _QUOTED = re.compile(r"'[^'\n]*'|\"(?:\\.|[^\"\\\n])*\"")
 _INTO = re.compile(r"(?<![<>0-9&=-])(?:>{1,2}|\btee(?:\s+-a)?)\s*(?!/dev/|&)([\w./~-]+\.\w+)")
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\S*\s[^;&|\n]*?([\w./~-]+\.\w+)\s*(?:$|[;&|\n])")
 _TAKING = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?(rm|mv|cp|checkout|restore)\s([^;&|\n]+)")
+_SEARCH = re.compile(r"^<{5,9} SEARCH[ \t]*\n", re.M)
 _PATCHED = re.compile(r"^[ \t]*\*\*\* (Update|Add|Delete) File: ([^\n]+)$|^\+\+\+ (?:b/)?([^\s]+)", re.M)
 _LOOKS = re.compile(rf"(?:{'|'.join(CODE['looks'])}|git (?:log|status|diff|show|blame))(?!\S)")
 _SIMPLE = re.compile(r"(?:[^;&|\n]|(?<=>)&)+")
@@ -57,31 +58,22 @@ _SHELLS = frozenset("sh bash zsh dash /bin/sh /bin/bash".split())
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call with its result, by the positions of their messages."""
+    """One call with its result, by the positions of their messages; or an edit in a message's text."""
 
     position: int
     result_position: int
-    tool: str
-    command: str
-    """The command on one line, without the texts it writes; empty for other tools."""
-    given: str
-    """The arguments of another tool, shortened: `user_id=ada_17, date=2031-05-02`."""
-    changes: tuple[tuple[str, str], ...]
-    """Files and what became of them: edited, added, removed, moved, reverted."""
-    added: str
-    """Text that an edit puts into its file."""
-    status: str
-    """"exit 0", "exit 1", "failed"; empty if the output does not say."""
-    failed: bool
-    error: str
-    """The line of the output that says what went wrong. A tool said it."""
-    result: str
-    """The line that sums up a test run."""
-    failing: tuple[str, ...]
-    acts: bool
-    """Whether it may have changed something outside, judging by the tool's name."""
-    doing: frozenset[str]
-    """The commands of the line that do something, without those that only show, such as `| tail -5`."""
+    tool: str = ""
+    command: str = ""  # on one line, without the texts it writes; empty for other tools
+    given: str = ""  # the arguments of another tool, shortened: `user_id=ada_17, date=2031-05-02`
+    changes: tuple[tuple[str, str], ...] = ()  # files and what became of them: edited, removed, moved
+    added: str = ""  # the text that an edit puts into its file
+    status: str = ""  # "exit 0", "exit 1", "failed"; empty if the output does not say
+    failed: bool = False
+    error: str = ""  # the line of the output that says what went wrong; a tool said it
+    result: str = ""  # the line that sums up a test run
+    failing: tuple[str, ...] = ()
+    acts: bool = True  # whether it may have changed something outside, judging by the tool's name
+    doing: frozenset[str] = frozenset()  # its commands, without those that only show, such as `tail -5`
     pending: bool = False
 
 
@@ -96,6 +88,19 @@ def steps_of(messages: Sequence[Message], positions: Sequence[int], hiding: Hidi
             elif isinstance(part, ToolCall):
                 calls.append((position, part))
     return [_step(position, call, results.get(call.call_id), hiding) for position, call in calls]
+
+
+def edits_in(text: str, at: int) -> Iterator[Step]:
+    """What a text edits itself, in blocks of SEARCH and REPLACE that follow the name of their file."""
+    before, *blocks = _SEARCH.split(text) if "<<< SEARCH" in text else (text,)
+    name = ""
+    for block in blocks:
+        near = [line.strip(" \t*#:`") for line in before.rstrip().split("\n")[-3:] if "```" not in line]
+        name = next((line for line in reversed(near) if classify(line) is EvidenceKind.PATH), name)
+        if name:
+            added = block.partition("\n=======\n")[2].partition("\n>>>>>>>")[0]
+            yield Step(at, at, changes=((name, "edited"),), added=added)
+        before = block
 
 
 _NUMBERS_AS_TEXT = json.JSONDecoder(parse_float=str, parse_int=str)

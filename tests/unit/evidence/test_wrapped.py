@@ -18,6 +18,7 @@ WORDS = "Mend the gate of the harbor.\nNever touch the schema."
         f"<user_query>\n{WORDS}\n</user_query>",
         f'<task id="4">{WORDS}</task>\n',
         "<task>\nMend the gate of the harbor.\n</task>\n\n<rules>\nNever touch the schema.\n</rules>",
+        f"<message>\n<user_query>\n{WORDS}\n</user_query>\n</message>",
     ],
 )
 @pytest.mark.spec("S5.5")

@@ -1,0 +1,43 @@
+"""Files that an assistant edits in its text, in blocks of SEARCH and REPLACE."""
+
+from __future__ import annotations
+
+import pytest
+
+from compact.evidence import extract
+from compact.model.message import Message
+from compact.model.summary import EvidenceKind
+from support.conversations import assistant, user
+
+BLOCK = "<<<<<<< SEARCH\nopen_gate()\n=======\nopen_gate(slowly=True)\n>>>>>>> REPLACE"
+
+
+def edited(message: Message) -> list[tuple[str, str]]:
+    units = extract([message])
+    return [(unit.value, unit.context) for unit in units if unit.kind is EvidenceKind.DONE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here it is:\n\nharbor/gate.py\n```python\n{BLOCK}\n```\nThat should do.",
+        f"```\nharbor/gate.py\n{BLOCK}\n```",
+        f"**harbor/gate.py**\n\n```python\n{BLOCK}\n```",
+        f"### `harbor/gate.py`:\n{BLOCK}",
+    ],
+)
+@pytest.mark.spec("S5.6")
+def test_a_block_names_its_file_and_what_it_puts_there(text: str) -> None:
+    assert edited(assistant(text)) == [("harbor/gate.py", "file edited | open_gate(slowly=True)")]
+
+
+def test_blocks_without_a_name_of_their_own_edit_the_file_before() -> None:
+    assert edited(assistant(f"harbor/gate.py\n{BLOCK}\n\n{BLOCK}\n\nharbor/dock.py\n{BLOCK}")) == [
+        ("harbor/gate.py", "file edited 2 times since m0 | open_gate(slowly=True)"),
+        ("harbor/dock.py", "file edited | open_gate(slowly=True)"),
+    ]
+
+
+def test_what_names_no_file_or_is_a_users_paste_edits_nothing() -> None:
+    assert edited(assistant(f"Look at this:\n{BLOCK}")) == []
+    assert edited(user(f"harbor/gate.py\n{BLOCK}")) == []
