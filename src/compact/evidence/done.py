@@ -23,8 +23,7 @@ def done_in(steps: Sequence[Step]) -> Iterator[Evidence]:
             what = command if step.command else f"{step.tool}({step.given})"
             yield Evidence(EvidenceKind.DONE, what, step.position, PENDING, 1.5)
         elif step.acts and not step.changes and not step.command:
-            ending = f" → {step.status}" if step.failed else ""
-            called = f"{step.tool}({step.given}){ending}"
+            called = f"{step.tool}({step.given})" + (f" → {step.status}" if step.failed else "")
             yield Evidence(EvidenceKind.DONE, called, step.position, CALLED, 1.2 if step.failed else 1.0)
     yield from _commands(steps)
     yield from _errors(steps)

@@ -23,8 +23,7 @@ class Holder:
         for word in list(filter(_AROUND.search, self._words)):
             listed = word.removesuffix(",")
             self._words.update((listed, listed.removeprefix("“").removesuffix("”"), *_AROUND.split(word)))
-        self._each = " ".join(self._words)
-        """Every word once: text without a space is inside one of them, or nowhere."""
+        self._each = " ".join(self._words)  # every word once: text without a space is in one, or nowhere
         starts = list(accumulate([len(word) + 1 for word in words], initial=0))
         self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
         """The characters from the start of a word on, and their last position."""

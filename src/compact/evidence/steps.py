@@ -52,7 +52,7 @@ _OPENING = re.compile(
 )
 _FAILING = re.compile(r"^(?:FAILED\s+(\S+)|(?:FAIL|ERROR):\s+(\S+)|--- FAIL: (\S+))", re.MULTILINE)
 _RESULT = re.compile(r"^.*\b\d+ (?:passed|failed|errors?|tests?)\b.*$|^(?:OK|FAILED)\b[^\n]*$", re.MULTILINE)
-_TAIL, _HEAD = 4_000, 2_000
+_TAIL, _HEAD, _ARGUMENT = 4_000, 2_000, 60
 _SHELLS = frozenset("sh bash zsh dash /bin/sh /bin/bash".split())
 
 
@@ -264,10 +264,12 @@ def _exit_code(head: str, tail: str) -> str | None:
 
 
 def _in_short(arguments: Mapping[str, Any]) -> str:
+    """Arguments on one line; of long data inside them only that it is there: values have their own lines."""
     shown = []
     for key, given in arguments.items():
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
-        text = " ".join(text.split())
+        nested = len(text) > _ARGUMENT and not isinstance(given, str)
+        text = f"{text[0]}…{text[-1]}" if nested else clip(" ".join(text.split()), _ARGUMENT)
         if text and key not in _COMMAND_KEYS:
-            shown.append(f"{key}={clip(text, 60)}" if key else clip(text, 60))
+            shown.append(f"{key}={text}" if key else text)
     return clip(", ".join(shown), 160)

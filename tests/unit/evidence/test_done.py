@@ -1,13 +1,15 @@
-"""Files that an assistant edits in its text, in blocks of SEARCH and REPLACE."""
+"""What was done: files edited in the text of a message, in blocks of SEARCH and REPLACE, and calls."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
 from compact.evidence import extract
 from compact.model.message import Message
 from compact.model.summary import EvidenceKind
-from support.conversations import assistant, user
+from support.conversations import assistant, call, result, user
 
 BLOCK = "<<<<<<< SEARCH\nopen_gate()\n=======\nopen_gate(slowly=True)\n>>>>>>> REPLACE"
 
@@ -41,3 +43,14 @@ def test_blocks_without_a_name_of_their_own_edit_the_file_before() -> None:
 def test_what_names_no_file_or_is_a_users_paste_edits_nothing() -> None:
     assert edited(assistant(f"Look at this:\n{BLOCK}")) == []
     assert edited(user(f"harbor/gate.py\n{BLOCK}")) == []
+
+
+def test_a_call_shows_short_data_and_only_hints_at_long_data() -> None:
+    legs = [{"flight": f"HAT{number}", "date": "2031-05-02"} for number in range(100, 105)]
+    arguments = json.dumps(
+        {"booking": "JG7FMM", "seats": ["2A", "2B"], "flights": legs, "note": {"a": "b" * 80}}
+    )
+    units = extract([call("call_1", "update_booking", arguments), result("call_1", "done")])
+    done = [unit.value for unit in units if unit.kind is EvidenceKind.DONE]
+    assert done == ['update_booking(booking=JG7FMM, seats=["2A", "2B"], flights=[…], note={…})']
+    assert {"HAT100", "HAT104"} <= {unit.value for unit in units}
