@@ -14,7 +14,7 @@ from enum import Enum
 from heapq import heappop, heappush
 from math import fsum, sqrt
 
-from compact.evidence.done import RAN
+from compact.evidence.done import FILE, RAN
 from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
 from compact.evidence.holder import Holder
 from compact.evidence.ledger import VALUES, WORDS
@@ -42,12 +42,10 @@ class Shares:
     all_words: float = 0.80  # the same, if all of it fits in that much
     conclusions: float = 0.12
     newest: float = 0.08  # of those, for what the assistant stated last: where things stand, what is next
-    done: float = 0.10
-    """Guaranteed to what changed something; half of it to commands, if that leaves any."""
+    done: float = 0.10  # for what changed something; half of it for commands, if that leaves any
     values: float = 0.20
     tool_values: float = 0.25  # the most that values named only by tools may take
-    rest_chars: int = 1_000_000
-    """The most that everything but the user's words may take, so that a brief stays brief in any room."""
+    rest_chars: int = 1_000_000  # the most for all but the user's words, so that a brief stays brief
 
 
 class Group(Enum):
@@ -70,8 +68,7 @@ class Candidate:
     cost: int
     group: Group
     names: tuple[str, ...] = ()
-    later: Candidate | None = None
-    """What the user said later on the same matter: this unit may stay only if that one does."""
+    later: Candidate | None = None  # said later on the same matter; this unit may stay only if that one does
 
 
 def _group_of(unit: Evidence) -> Group:
@@ -177,11 +174,14 @@ class Choice:
             self._fill(numbers, room, {Group.OWN: int(room * share)})
         room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
         spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
-        last = [number for number in stated if at[number] == report]
-        self._fill(last, room, {Group.CONCLUDED: int(room * shares.newest)})
         done, values = self._of[Group.DONE], self._of[Group.VALUE]
         acts = [number for number in done if not self._units[number].context.startswith(RAN)]
+        calls = [number for number in acts if not self._units[number].context.startswith(FILE)]
+        last = [number for number in stated if at[number] == report]
+        # Conclusions seldom repeat a call, but they name files, and count for less where those stand already.
         for numbers, group, share in (
+            (calls, Group.DONE, shares.done),
+            (last, Group.CONCLUDED, shares.newest),
             (stated, Group.CONCLUDED, shares.conclusions + _HANDED_ON * spared),
             (acts, Group.DONE, shares.done),
             (done, Group.DONE, shares.done / 2),

@@ -24,7 +24,7 @@ def done_in(steps: Sequence[Step]) -> Iterator[Evidence]:
             yield Evidence(EvidenceKind.DONE, what, step.position, PENDING, 1.5)
         elif step.acts and not step.changes and not step.command:
             called = f"{step.tool}({step.given})" + (f" → {step.status}" if step.failed else "")
-            yield Evidence(EvidenceKind.DONE, called, step.position, CALLED, 1.2 if step.failed else 1.0)
+            yield Evidence(EvidenceKind.DONE, called, step.position, CALLED, 0.8 if step.failed else 1.2)
     yield from _commands(steps)
     yield from _errors(steps)
 

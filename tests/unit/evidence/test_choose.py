@@ -6,6 +6,7 @@ import pytest
 
 from compact.evidence import Choice, Shares
 from compact.evidence.choose import Group
+from compact.evidence.done import CALLED
 from compact.evidence.said import SHOWN
 from compact.model.summary import Evidence, EvidenceKind
 
@@ -204,3 +205,19 @@ def test_a_number_of_few_digits_needs_its_sentence() -> None:
         for number in ("155", "7:30", "15th", "10.5", "0.997", "12.50", "$12", "30ms", "1157.92")
     ]
     assert texts(Choice(numbers), 400) == ["$12", "30ms", "12.50", "1157.92"]
+
+
+def test_what_a_call_changed_stays_beside_words_and_conclusions_that_fill_the_room() -> None:
+    words = [
+        said(f"The {name} must stay closed on weekends.", 0) for name in ("gate", "dock", "pier", "quay")
+    ]
+    stated = [
+        concluded(f"Report number {n} says that the {n}th crane lifts too slowly.", n) for n in range(1, 9)
+    ]
+    failed = Evidence(EvidenceKind.DONE, "move_crane(crane=4) → failed", 3, CALLED, 0.8)
+    called = Evidence(EvidenceKind.DONE, "move_crane(crane=7)", 5, CALLED, 1.2)
+    chosen = texts(Choice([*words, *stated, failed, called]), 400)
+    assert "move_crane(crane=7)" in chosen
+    assert chosen.index("move_crane(crane=7)") < min(
+        chosen.index(unit.value) for unit in stated if unit.value in chosen
+    )
