@@ -21,8 +21,10 @@ class Answer:
         status: int = 200,
         hold: threading.Event | None = None,
         usage: dict[str, int] | None = None,
+        finish: str = "stop",
     ) -> None:
         self.pieces, self.status, self.hold, self.usage = pieces, status, hold, usage
+        self.finish = finish
 
 
 class ChatServer(ThreadingHTTPServer):
@@ -75,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._wait(answer.hold)
             delta = {"content": piece} if isinstance(piece, str) else piece
             self._event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-        self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": answer.finish}]})
         if answer.usage:
             self._event({"choices": [], "usage": answer.usage})
         self.wfile.write(b"data: [DONE]\n\n")

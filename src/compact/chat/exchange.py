@@ -113,12 +113,18 @@ class Exchange:
             yield Failed(problem, kept)
         elif not kept:
             finish = Finish.EMPTY
-            yield Notice(Severity.INFO, Topic.EMPTY_REPLY, "The model said nothing; nothing was added.")
+            yield Notice(Severity.INFO, Topic.EMPTY_REPLY, self._why_empty())
         if not isinstance(problem, HistoryGone):
             yield from self._end_turn()
         yield from self._preflight.notices
         yield from self.conversation.warnings()
         yield Finished(finish, "" if self._kept else text_of(self.question))
+
+    def _why_empty(self) -> str:
+        if self._end is not None and self._end.reason is FinishReason.LENGTH:
+            # A reasoning model may spend all of it on thinking.
+            return "The model reached the length limit before it said anything; nothing was added."
+        return "The model said nothing; nothing was added."
 
     def _accepted(self) -> Flow:
         conversation = self.conversation

@@ -18,10 +18,12 @@ from compact.chat import (
 )
 from compact.chat.turns import text_of
 from compact.console.terminal import one_line
+from compact.model.chat import FinishReason
 from compact.repl.chat import Chat, failed, said
 from compact.repl.saying import Happening, Kind, Piece, Preparing, Said, info
 
 _FIELDS = ("role", "content", "finish_reason", "usage", "session_id", "agent", "timestamp")
+_CUT_OFF = "The reply reached the length limit and was cut off here. Send “continue” to get the rest."
 
 
 def say(chat: Chat, text: str) -> Iterator[Happening]:
@@ -59,6 +61,8 @@ def _happenings(event: ChatEvent) -> Iterator[Happening]:
             for turn in turns:
                 if turn["role"] == "assistant":
                     yield Said(Kind.REPLY, text_of(turn), {**_details(turn), "context": context})
+                if turn.get("finish_reason") == FinishReason.LENGTH:
+                    yield Said(Kind.WARNING, _CUT_OFF)
         case Notice():
             yield said(event)
         case Failed(error=problem):

@@ -46,3 +46,16 @@ def test_a_call_that_nobody_runs_leaves_a_valid_prompt(chat: Chat, server: ChatS
     assert replies(chat("talk", "--json", given="Well?\n")) == ["Fine."]
     assert server.last[-1]["content"] == "Well?"
     assert lint(server.last, provider="openai") == []
+
+
+def test_a_reply_that_was_cut_off_says_so_and_what_to_do(chat: Chat, server: ChatServer) -> None:
+    server.rule = once(Answer("Once upon", finish="length"))
+    told = [json.loads(line) for line in chat("--json", given="A tale!\ncontinue\n").out.splitlines()]
+    assert [line["type"] for line in told] == ["reply", "warning", "reply"]
+    assert "cut off" in told[1]["text"] and "“continue”" in told[1]["text"]
+
+
+def test_a_limit_that_leaves_no_words_is_told_from_silence(chat: Chat, server: ChatServer) -> None:
+    server.rule = once(Answer({"reasoning_content": "Hmm."}, finish="length"))
+    told = chat("--text", given="A tale!")
+    assert told.code == 0 and "length limit" in told.err and "nothing was added" in told.err
