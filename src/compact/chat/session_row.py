@@ -83,4 +83,6 @@ class SessionRow:
         Redacted before it is cut: titles are exported, and half of a secret is not recognized as one.
         """
         line = " ".join(text.split())
-        return line if len(line) <= _TITLE else " ".join(self._redacted(text).split())[:_TITLE]
+        if len(line) > _TITLE:
+            line = " ".join(self._redacted(text).split())
+        return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"

@@ -119,10 +119,11 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 400) -> str:
-    """Text on one line, without control characters; only the start is looked at."""
-    text = _ESCAPES.sub("", text[: limit * 4])
-    words = "".join(character if character.isprintable() else " " for character in text).split()
-    return " ".join(words)[:limit]
+    """Text on one line, without control characters, cut with an ellipsis; only the start is looked at."""
+    start = text[: limit * 4]
+    printable = (character if character.isprintable() else " " for character in _ESCAPES.sub("", start))
+    line = " ".join("".join(printable).split())
+    return line if len(line) <= limit and len(start) == len(text) else line[: limit - 1].rstrip() + "…"
 
 
 def cell_width(text: str) -> int:

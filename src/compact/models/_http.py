@@ -199,7 +199,8 @@ def detail_of(raw: bytes) -> str:
 def _one_line(text: str) -> str:
     """Short, and without terminal control characters."""
     shown = "".join(character if character.isprintable() else " " for character in text[:2_000])
-    return " ".join(shown.split())[:_DETAIL_CHARS]
+    line = " ".join(shown.split())
+    return line if len(line) <= _DETAIL_CHARS else line[: _DETAIL_CHARS - 1] + "…"
 
 
 def _words(value: Any) -> bool:

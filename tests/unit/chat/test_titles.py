@@ -46,3 +46,4 @@ def test_no_title_is_cut_in_the_middle_of_a_secret(make_chats: MakeChats) -> Non
     titles = [event.data["title"] for event in heard if event.name is EventName.TITLE]
     assert len(titles) >= 3 and not [title for title in titles if "S3cret" in title]
     assert all(title.startswith("Connect to the database of the shop: ") for title in titles)
+    assert all(title.endswith("…") and len(title) <= 60 for title in titles)

@@ -52,6 +52,13 @@ def test_one_line_joins_lines() -> None:
     assert one_line("a\n\n  b\tc\u2028d") == "a b c d"
 
 
+def test_one_line_cuts_with_an_ellipsis() -> None:
+    assert one_line("twelve chars", 12) == "twelve chars"
+    assert one_line("twelve chars!", 12) == "twelve char…"
+    assert one_line("four five six", 6) == "four…"
+    assert one_line("a" + " " * 100 + "b", 10) == "a…"
+
+
 def test_bars() -> None:
     wide = Screen(io.StringIO())
     assert wide.bar(0, 4) == "    "

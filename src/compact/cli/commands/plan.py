@@ -143,7 +143,7 @@ def _as_json(
                 "tokens": row.tokens,
                 "action": row.action.value,
                 "tool": row.tool or None,
-                "text": row.text[:120],
+                "text": one_line(row.text, 120),
             }
             for row in all_rows
         ],
