@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from compact import count_tokens
+
 from model_server import WINDOW, model_server, page
 from openai import BadRequestError, OpenAI
 
@@ -38,14 +40,18 @@ def gateway(upstream: str) -> Iterator[str]:
 def run(url: str, messages: list[Any]) -> str:
     """The agent's own loop. Only the base URL is that of the gateway."""
     client = OpenAI(api_key="none", base_url=url)
+    number = got = 0
     while True:
+        number, last = number + 1, got
+        whole = count_tokens(messages, "gpt-4o", tools=TOOLS)
         answer = client.chat.completions.with_raw_response.create(
             model="gpt-4o", messages=messages, tools=TOOLS
         )
-        headers = answer.headers
-        if headers["x-compact-compacted"] == "1":
-            before, after = (int(headers[f"x-compact-tokens-{at}"]) for at in ("before", "after"))
-            print(f"{len(messages):>3} messages: about {before:>6,} tokens came, {after:>5,} were sent")
+        is_shorter = answer.headers["x-compact-compacted"] == "1"
+        got = int(answer.headers["x-compact-tokens-after"]) if is_shorter else whole
+        # What was compacted once stays so, and grows by what is new, until it is compacted again.
+        note = "  compacted" if got < last else ""
+        print(f"request {number:>2}: the agent sent {whole:>6,} tokens, the model got {got:>5,}{note}")
         said = answer.parse().choices[0].message
         messages.append(said)
         if not said.tool_calls:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -131,8 +132,12 @@ def test_an_example_whose_framework_is_missing_names_the_extra(name: str, module
 
 def test_an_unchanged_client_goes_through_the_gateway(tmp_path: Path) -> None:
     out = shown("gateway_minimal.py", folder=tmp_path)
-    sent = [int(found.replace(",", "")) for found in re.findall(r"came, +([\d,]+) were sent", out)]
-    assert len(sent) > 3 and max(sent) <= 5_000
+    rows = re.findall(r"the agent sent +([\d,]+) tokens, the model got +([\d,]+)(  compacted)?$", out, re.M)
+    sent, got = ([int(row[column].replace(",", "")) for row in rows] for column in (0, 1))
+    assert len(rows) > 20 and max(got) <= 5_000 and sent[:7] == got[:7]
+    assert sent == sorted(sent), "a conversation only grows"
+    fell = [after < before for before, after in pairwise([0, *got])]
+    assert [bool(row[2]) for row in rows] == fell and sum(fell) > 2, "what the model gets shrinks only there"
     assert "Page 3 was at POS-339." in out
     assert "Without the gateway: 400, This model's maximum context length is 5000 tokens." in out
 
