@@ -5,7 +5,7 @@ The rules themselves are in `core/trigger.py` (when) and `core/plan.py` (what).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from compact.core.boundaries import is_finished
@@ -55,6 +55,15 @@ class Planner:
 
     def plan(self, items: Sequence[Item], limits: Limits, reason: Reason, alternates: bool) -> Plan:
         return make_plan(items, limits, self.policy, self.sizes, reason, alternates)
+
+    def least(self, history: History, limits: Limits) -> Mapping[str, int]:
+        """The parts of the smallest prompt that a compaction could leave, if even that does not fit.
+
+        More than the floor: there is always a newest turn, and the rest has to leave room for it.
+        """
+        plan = self.plan(history.view.items, limits, Reason.OVERFLOW, history.alternates)
+        assert plan.insufficient is not None, "the floor is over the budget"
+        return plan.insufficient
 
     def preview(self, history: History, limits: Limits, triggered: bool, reason: Reason) -> Plan:
         """The plan for display: with its messages, even if there is nothing to do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from compact.core.event_data import (
@@ -54,7 +55,7 @@ class Reporter:
         if session.floor == (floor, limits.budget):
             return
         if floor > limits.budget:
-            raise self.hopeless(now, {"system_and_tools": limits.fixed, "protected": pinned})
+            raise self.hopeless(now, self._planner.least(now.history, limits))
         session.floor = (floor, limits.budget)
         configured = self._planner.configured_limits(limits.fixed, session.memory.scale)
         if floor >= configured.trigger:
@@ -66,7 +67,7 @@ class Reporter:
                 "budget. Shorten the system prompt, the tools or protected messages, or use a larger window.",
             )
 
-    def hopeless(self, now: Situation, parts: dict[str, int]) -> InsufficientBudget:
+    def hopeless(self, now: Situation, parts: Mapping[str, int]) -> InsufficientBudget:
         """Nothing can make this prompt fit: report that, and return the error to raise (S2.18)."""
         error = insufficient_budget(parts, now.limits)
         step = now.session.records.steps + 1

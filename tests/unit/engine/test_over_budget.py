@@ -105,3 +105,19 @@ def test_after_a_compaction_without_growth_no_prompt_exceeds_the_budget(name: st
                 assert not refused, "refused before, and now it fits"
                 assert count_tokens(sent, "gpt-4o", counter="chars4") <= budget
     assert refused
+
+
+@pytest.mark.parametrize("words", (10, 1_000))
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_plan_and_the_error_name_one_sum(name: str, words: int) -> None:
+    """Also if system prompt and tools alone are over the budget: the newest turn needs room, too."""
+    with CompactManager(
+        CompactConfig(preset=name, max_context_tokens=200, counter="chars4"), archive=MemoryArchive()
+    ) as held:
+        history = [{"role": "system", "content": "rule " * words}, *turn(1, False), *turn(2, False)]
+        plan = held.plan("s", history)
+        with pytest.raises(InsufficientBudget) as caught:
+            held.prepare("s", history)
+    assert plan.insufficient == caught.value.arithmetic
+    assert caught.value.needed == sum(plan.insufficient.values())
+    assert caught.value.arithmetic["newest_turn"] > 0
