@@ -114,7 +114,8 @@ def test_a_prompt_that_nothing_can_make_fit_reports_all_of_it(case: str) -> None
     assert desk.decisions == [(True, "overflow")]
     (overflow,), (failed,) = desk.events(EventName.OVERFLOW), desk.events(EventName.FAILED)
     assert overflow.data["limit"] == 4_000 and overflow.data["percentUsed"] > 100
-    assert (failed.data["canRetry"], failed.data["suggestNewSession"]) == (False, True)
+    # A new session would have neither the protected messages nor anything else but prompt and newest message.
+    assert (failed.data["canRetry"], failed.data["suggestNewSession"]) == (False, case == "protected")
     desk.exporter.assert_balanced()
     desk.exporter.assert_valid()
 

@@ -71,7 +71,15 @@ def overflow_data(tokens: int, limits: Limits) -> dict[str, Any]:
 
 def hopeless_data(error: Exception) -> dict[str, Any]:
     """No retry can succeed: what may not be removed is too large."""
-    return {"error": str(error), "canRetry": False, "suggestNewSession": True}
+    return {"error": str(error), "canRetry": False, "suggestNewSession": _fits_alone(error)}
+
+
+def _fits_alone(error: Exception) -> bool:
+    """Whether the newest turn would fit a new session, which has the same system prompt and tools."""
+    if not isinstance(error, InsufficientBudget):
+        return True
+    there = error.arithmetic.get("system_and_tools", 0) + error.arithmetic.get("newest_turn", 0)
+    return there <= error.budget
 
 
 def end_event(outcome: Outcome, plan: Plan) -> Emit:

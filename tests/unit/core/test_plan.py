@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compact import CompactConfig, CompactManager
-from compact.core.event_data import insufficient_budget
+from compact.core.event_data import hopeless_data, insufficient_budget
 from compact.core.layers import FIRST_LINE
 from compact.core.plan import make_plan, plan_without_summary
 from compact.core.trigger import policy_limits
@@ -116,6 +116,24 @@ def test_the_error_that_nothing_fits_names_the_parts_in_words() -> None:
         "newest turn: 500, lines around the summary: 9), but the budget"
     ) in str(error)
     assert "_" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("parts", "helps"),
+    [
+        ({"system_and_tools": 3, "protected": 9_000, "newest_turn": 90}, True),
+        ({"system_and_tools": 3, "first_turns": 9_000, "newest_turn": 2_197}, True),
+        ({"system_and_tools": 3, "protected": 0, "newest_turn": 2_198}, False),
+        ({"system_and_tools": 2_201, "protected": 0, "newest_turn": 1}, False),
+        ({"system_and_tools": 3, "conversation": 9_000}, True),
+    ],
+)
+def test_a_new_session_is_suggested_where_the_newest_turn_would_fit_it(
+    parts: dict[str, int], helps: bool
+) -> None:
+    numbers = policy_limits(policy(hard_cap_buffer=300), 2_500, fixed=3)
+    assert numbers.budget == 2_200
+    assert hopeless_data(insufficient_budget(parts, numbers))["suggestNewSession"] is helps
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.8, 1.0, 1.1, 2.7])

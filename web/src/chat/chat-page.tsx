@@ -221,7 +221,7 @@ export function ChatPage({ session, header }: Props) {
               <ErrorBanner
                 state={open.compaction}
                 draftKept={draftText(draft) !== ""}
-                tooLong={open.compaction.suggestNewSession && isTooLong(draftUsage) ? draftUsage : null}
+                tooLong={!open.compaction.canRetry && isTooLong(draftUsage) ? draftUsage : null}
                 onDismiss={() => useOpenSession.setState({ bannerClosed: true })}
                 onRetry={retryCompaction}
                 onPrune={() => { useOpenSession.setState({ bannerClosed: true }); void compactNow({ mode: "prune" }, RETRIES); }}
