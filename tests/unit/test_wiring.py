@@ -16,6 +16,7 @@ from compact.archives.s3 import S3Archive
 from compact.errors import ConfigError
 from compact.model.event import EventName
 from compact.summarizers.openai import OpenAISummarizer
+from compact.tracing.http_post import shown
 from compact.tracing.stream import Immediate
 from compact.wiring import assemble, share
 from compact.wiring.adapters import archive_for, redactor_for
@@ -201,3 +202,24 @@ def test_a_small_model_summarizes_a_small_window_under_the_default_policy() -> N
     )
     with pytest.raises(ConfigError, match="small leaves 192 tokens"):
         prose_writer(CompactConfig(max_context_tokens=128_000, summarizer=settings, models=models), {})
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("ftp://box", "with a host"),
+        ("http://[::1", "with a host"),
+        ("http://box:70000", "whose port is"),
+        ("http://me:12/SECRET@box", "without an @ after the host"),
+    ],
+)
+def test_an_address_for_traces_that_is_none_is_refused_by_its_setting(url: str, problem: str) -> None:
+    config = CompactConfig(tracing={"ariadne_url": url})
+    with pytest.raises(ConfigError, match=problem) as caught:
+        assemble(config, share(config, None, None, NoArchive(), (), {}))
+    assert "tracing.ariadne_url" in str(caught.value) and "SECRET" not in str(caught.value)
+
+
+def test_an_exporter_of_its_own_shows_no_password_either() -> None:
+    assert shown("http://me:SECRET@box:1/traces") == "http://box:1/traces"
+    assert shown("http://me:12/SECRET@box:1/traces") == "http://box:1/traces"

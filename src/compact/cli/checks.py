@@ -23,6 +23,7 @@ from compact.counters import counter_for
 from compact.errors import CompactError, ConfigError, MissingExtra
 from compact.model.policy import Rest
 from compact.models import limits_for
+from compact.models._http import address_problem
 from compact.models.choose import sources
 from compact.models.limits import LimitsSource
 from compact.redaction.scan import compile_user
@@ -200,8 +201,8 @@ def _shown(address: str) -> str:
 
 def trouble_at(address: str) -> str | None:
     """Why no summary can come from this address; None if a server responds, even if it requires a key."""
-    if not address.startswith(("http://", "https://")):
-        return "is not an http:// or https:// address"
+    if problem := address_problem(address):
+        return f"is not an http:// or https:// address {problem}"
     request = urllib.request.Request(f"{address}/models", method="GET")
     try:
         urllib.request.urlopen(request, timeout=_PROBE_SECONDS).close()

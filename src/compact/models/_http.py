@@ -134,17 +134,17 @@ def host_of(url: str) -> str:
     return re.split(r"[/?#]", url.split("://", 1)[-1], maxsplit=1)[0].rsplit("@", 1)[-1]
 
 
-def check_address(url: str, label: str) -> None:
+def check_address(url: str, label: str, setting: str = "base_url") -> None:
     """Raise ConfigError for what no request could be sent to, before a conversation depends on it."""
-    if problem := _problem_of(url):
+    if problem := address_problem(url):
         raise ConfigError(
-            f"{label} needs an http:// or https:// address {problem}. Nothing was sent; correct base_url, or "
-            "the variable that holds it.",
-            "base_url",
+            f"{label} needs an http:// or https:// address {problem}. Nothing was sent; correct {setting}, "
+            "or the variable that holds it.",
+            setting,
         )
 
 
-def _problem_of(url: str) -> str | None:
+def address_problem(url: str) -> str | None:
     """What an address lacks. It shows little of it, because a wrong one may be a key or hold a password."""
     try:
         parts = urlsplit(url)
@@ -155,6 +155,9 @@ def _problem_of(url: str) -> str | None:
         # Before an @ is a password, which a slash in it would make a host here.
         can_be_shown = parts.scheme and host and "@" not in url
         return "with a host" + (f", not {hide_keys(f'{parts.scheme}://{host}')!r}" if can_be_shown else "")
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        # Of http://user:12/ss@box the host is "user", and the rest of the password would be sent there.
+        return "without an @ after the host; write %2F for a slash in a password, and %40 for an @"
     if re.search(r"\s", url):
         return "without blanks or line breaks, also at its end"
     try:

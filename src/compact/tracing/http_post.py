@@ -124,4 +124,5 @@ def _tls() -> ssl.SSLContext:
 def shown(url: str) -> str:
     """A URL that is safe to show: without user, password and query."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    # The last @, also if a slash in the password puts it behind what then looks like the host.
+    return f"{parts.scheme}://{(parts.netloc + parts.path).rpartition('@')[2]}"

@@ -27,8 +27,10 @@ def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[st
 
         exporters.append(JsonlExporter(settings.jsonl))
     if settings.ariadne_url is not None:
+        from compact.models._http import check_address
         from compact.tracing.ariadne import AriadneExporter
 
+        check_address(settings.ariadne_url, "The trace service", "tracing.ariadne_url")
         token = environ.get(settings.ariadne_token_env) if settings.ariadne_token_env else None
         exporters.append(
             AriadneExporter(

@@ -628,6 +628,7 @@ class TestDoctor:
         [
             ("http://me:SECRET@127.0.0.1:9/v1", "openai at http://me:***@127.0.0.1:9/v1"),
             ("http://me:SEC/RET@127.0.0.1:x", "openai at http://me:***@127.0.0.1:x"),
+            ("http://me:9/SEC@RET@box", "is not an http:// or https:// address without an @ after the host"),
             ("SECRET", "openai at (no address)"),
         ],
     )

@@ -87,7 +87,11 @@ def test_it_does_not_ask_itself_for_summaries(compact: Compact, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("upstream", "summarizer"),
-    [("http://me:SECRET@host", ""), ("http://127.0.0.1:9", "http://me:SECRET@localhost:5177/v1")],
+    [
+        ("http://me:SECRET@host", ""),
+        ("http://me:12/SECRET@host", ""),
+        ("http://127.0.0.1:9", "http://me:SECRET@localhost:5177/v1"),
+    ],
 )
 def test_an_address_that_is_refused_shows_no_password(
     compact: Compact, tmp_path: Path, upstream: str, summarizer: str

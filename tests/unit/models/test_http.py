@@ -51,6 +51,10 @@ def test_an_address_with_scheme_and_host_is_taken(url: str) -> None:
         ("http://x y/v1", "without blanks or line breaks, also at its end."),
         ("http://h:x/v1", "whose port is a number up to 65535."),
         ("http://h:70000/v1", "whose port is a number up to 65535."),
+        (
+            "http://user:12/ss@h",
+            "without an @ after the host; write %2F for a slash in a password, and %40 for an @.",
+        ),
     ],
 )
 def test_an_error_says_what_an_address_lacks(url: str, needs: str) -> None:
@@ -69,6 +73,9 @@ def test_an_error_says_what_an_address_lacks(url: str, needs: str) -> None:
         "ftp://SECRET/x@host",
         "ftp://sk-proj-SECRET/v1",
         "http://user:SECRET/x@host:y",
+        "http://user:12/SECRET@host",
+        "http://user:12?SECRET@host",
+        "http://SECRET#12@host/v1",
         "http://user:SECRET@host:y",
         "http://user:SECRET@host ",
         "http://host:SECRET",

@@ -50,8 +50,8 @@ class GatewaySettings:
         if not _is_base_address(self.upstream):
             raise ConfigError(
                 # Not shown: it may hold a password.
-                "--upstream must be an http:// or https:// address without a user name, a query or a "
-                "fragment. Nothing was started.",
+                "--upstream must be an http:// or https:// address without a user name, an @, a "
+                "query or a fragment. Nothing was started.",
                 "upstream",
             )
         _ = self.guard  # its limits are checked here, before anything is started
@@ -81,5 +81,6 @@ def _is_base_address(url: str) -> bool:
         _ = parts.port
     except ValueError:
         return False
-    is_plain = parts.username is None and "?" not in url and "#" not in url
+    # An @ after the host follows a user name, too: one whose password has a slash in it.
+    is_plain = not {"@", "?", "#"}.intersection(url)
     return parts.scheme in ("http", "https") and bool(parts.hostname) and is_plain

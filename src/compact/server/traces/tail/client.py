@@ -11,7 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from compact.console.stored import shown_url
 from compact.errors import ConfigError, MissingExtra, StoreError
+from compact.models._http import check_address
 
 _SILENCE = 45.0
 """A connection without even a heartbeat for this many seconds counts as dead."""
@@ -34,14 +36,17 @@ class TraceClient:
             import httpx2
         except ImportError:
             raise MissingExtra("httpx2", "traces") from None
-        if not url.startswith(("http://", "https://")):
-            raise ConfigError(f"--url must be an address such as http://127.0.0.1:5175 (got {url!r}).", "url")
+        check_address(url, "--url", "--url")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self.url = url.rstrip("/")
+        self.url = shown_url(url.rstrip("/"))
+        """Where it is, for display."""
         self._errors = (httpx2.TransportError, httpx2.InvalidURL)
         # A proxy in the environment is meant for other hosts, and a redirect would leak the token.
         self._http = httpx2.Client(
-            base_url=self.url, headers=headers, timeout=httpx2.Timeout(10, read=_SILENCE), trust_env=False
+            base_url=url.rstrip("/"),
+            headers=headers,
+            timeout=httpx2.Timeout(10, read=_SILENCE),
+            trust_env=False,
         )
 
     def trace(self, trace_id: str) -> dict[str, Any] | None:
