@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 Span = tuple[int, int]
+Search = Callable[[bytes, int], Span]
+"""(text, start) -> the first match; (-1, -1) if there is none."""
 
 _MEMORY = 64 << 20  # With re2's default, a large alternation falls back to a slow engine.
 
@@ -19,6 +21,16 @@ def matcher(pattern: str) -> Callable[[Any, bytes, int, int], Sequence[Span]]:
     """
     match: Callable[[Any, bytes, int, int], Sequence[Span]] = compile_bytes(pattern)._regexp.Match
     return match
+
+
+def searching(pattern: str) -> Search:
+    match, anchor = matcher(pattern), unanchored()
+
+    def search(data: bytes, position: int) -> Span:
+        span: Span = match(anchor, data, position, len(data))[0]
+        return span
+
+    return search
 
 
 @functools.cache

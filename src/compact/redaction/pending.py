@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from compact.redaction.blocks import block_scalars
 from compact.redaction.decode import Decoded
 from compact.redaction.engine import Span, compile_bytes
 from compact.redaction.grammar import API_KEY, PASSWORD, WS
 from compact.redaction.prose import foreign_passwords
-from compact.redaction.scan import decoded_rules, line_finders
+from compact.redaction.scan import decoded_rules
 from compact.redaction.separators import CODES, CODES_LIST
 from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
+from compact.redaction.tables import tables
 
 
 def waits_from(text: bytes, pii: frozenset[str]) -> tuple[int, bytes]:
@@ -51,13 +53,13 @@ def _line_from(data: bytes) -> int:
 
 
 def _block_from(data: bytes) -> int:
-    start = line_finders()[0].find_open(data, [])
+    start = block_scalars().find_open(data, [])
     return len(data) if start is None else start
 
 
 def _open_table(data: bytes) -> Span | None:
     """The header of a table that is still open after the finished lines of `data`."""
-    return line_finders()[1].find_open(data[: data.rfind(b"\n") + 1], None)
+    return tables().find_open(data[: data.rfind(b"\n") + 1], None)
 
 
 @functools.cache

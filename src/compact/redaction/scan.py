@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError
-from compact.redaction import blocks, commands, prose, separators
+from compact.redaction import commands, prose, separators
+from compact.redaction.blocks import BlockScalars, block_scalars
 from compact.redaction.calls import CALLS
 from compact.redaction.decode import Decoded
 from compact.redaction.engine import (
@@ -26,6 +27,7 @@ from compact.redaction.named import NAMED
 from compact.redaction.places import PLACES
 from compact.redaction.plain import PLAIN
 from compact.redaction.shapes import PII, SHAPES
+from compact.redaction.tables import Tables, tables
 
 _MAY_LEAD_ON = b" \t\"'`*]\\"
 _BLANK = ord(" ")
@@ -156,9 +158,7 @@ def _compiled(rule: Rule) -> CompiledRule:
 class RuleSet:
     """All built-in rules, and one pass over a text that finds which of them it needs at all."""
 
-    def __init__(
-        self, rules: Sequence[Rule], finders: Sequence[blocks.BlockScalars | blocks.Tables] = ()
-    ) -> None:
+    def __init__(self, rules: Sequence[Rule], finders: Sequence[BlockScalars | Tables] = ()) -> None:
         re2 = re2_module()
         self._rules = [*map(LazyRule, rules), *finders]
         self._needed = re2.Set.SearchSet(options(latin=True))
@@ -250,10 +250,6 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return result
 
 
-def line_finders() -> tuple[blocks.BlockScalars, blocks.Tables]:
-    return blocks.finders(matcher, unanchored())
-
-
 def _decoded_rules() -> tuple[Rule, ...]:
     return prose.rules() + separators.rules() + commands.rules() + CALLS
 
@@ -268,7 +264,7 @@ def decoded_rules() -> RuleSet:
 
     They are a separate set: combined with the others, re2 would have to build many times as many states.
     """
-    return RuleSet(_decoded_rules(), line_finders())
+    return RuleSet(_decoded_rules(), (block_scalars(), tables()))
 
 
 @functools.cache

@@ -17,9 +17,9 @@ from bisect import bisect_right
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from compact.redaction.blocks import LONGEST_HEADER
 from compact.redaction.engine import Span
 from compact.redaction.pending import waits_from
+from compact.redaction.tables import LONGEST_HEADER
 
 if TYPE_CHECKING:
     from compact.redaction.redactor import Redactor
