@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from compact.cli.app import main
+    from compact.cli import main
 
     raise SystemExit(main())

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from compact.cli.app import _parsed, _parser, main
+from compact.cli import main
+from compact.cli.app import _parsed, _parser
 from support.documents import DOCUMENTS, ROOT, all_blocks, commands_of
 
 IN_SEQUENCE = {

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from compact.cli.app import main
+from compact.cli import main
 
 raise SystemExit(main())

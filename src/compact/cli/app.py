@@ -31,7 +31,7 @@ _EPILOG = """exit codes:
 `compact COMMAND --help` shows the options of a command."""
 
 
-def main(
+def run(
     argv: Sequence[str] | None = None,
     stdin: TextIO | None = None,
     stdout: TextIO | None = None,
@@ -62,9 +62,6 @@ def main(
         return code
     except CompactError as error:
         return _report(error, context)
-    except KeyboardInterrupt:
-        err.write("\n")
-        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader (`head`, a pager) has closed the pipe. The unwritten rest must not fail again at exit.
         _discard_rest(out)

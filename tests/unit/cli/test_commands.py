@@ -135,6 +135,20 @@ def test_help_and_version_load_nothing_heavy() -> None:
     assert shown.splitlines() == ["compact 0.1.0", "[]"]
 
 
+def test_ctrl_c_while_a_command_is_loaded_ends_without_a_traceback() -> None:
+    program = (
+        "import sys\n"
+        "class Struck:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'pydantic': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Struck())\n"
+        "from compact.cli import main\n"
+        "sys.exit(main(['plan', 'a.json']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == ExitCode.INTERRUPTED and ended.stderr == "\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_an_output_that_cannot_be_written_is_told_in_a_sentence(sample: Path) -> None:
     with open("/dev/full", "w") as full:
