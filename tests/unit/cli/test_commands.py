@@ -284,6 +284,11 @@ class TestLint:
         [found] = compact("lint", "--fix", "--json", stdin=json.dumps(BROKEN)).json["conversations"]
         assert found["messages"] == BROKEN[:2] and len(found["repaired"]) == 1 and found["violations"] == []
 
+    def test_a_rule_is_set_off_from_its_source(self, compact: Compact) -> None:
+        for line in compact("lint", "--rules").out.splitlines():
+            rule, source = line.split(" · ")
+            assert rule.split()[1] in ("chat", "responses", "messages") and source
+
 
 class TestPlan:
     @pytest.mark.parametrize("preset", PRESETS)
@@ -390,6 +395,10 @@ class TestPlan:
             '(thinking) let me see zoom {"factor":2}',
             "larger",
         ]
+
+    def test_of_an_empty_conversation_nothing_is_said_about_the_trigger(self, compact: Compact) -> None:
+        ended = compact("plan", "-", stdin="[]")
+        assert ended.code == ExitCode.OK and "At the trigger" not in ended.out
 
 
 class TestRun:

@@ -25,6 +25,11 @@ def test_the_summary_alone_goes_to_standard_output(compact: Compact, sample: Pat
     assert compact("summarize", sample, "--max-tokens", "300").out == ended.out
 
 
+def test_one_piece_of_evidence_is_one_piece(compact: Compact) -> None:
+    ended = compact("summarize", "-", stdin='[{"role": "user", "content": "hi"}]')
+    assert ended.err.endswith("100% of the evidence (1 piece) is in it\n")
+
+
 def test_more_room_gives_more_and_another_strategy_another_form(compact: Compact, sample: Path) -> None:
     short = compact("summarize", sample, "--max-tokens", "200", "-q")
     long = compact("summarize", sample, "--max-tokens", "1,500", "-q")

@@ -78,7 +78,7 @@ def _list_rules(context: Context) -> ExitCode:
     for rule in RULES:
         since = f" ({rule.since})" if rule.since else ""
         line = f"{rule.id.value:<20} {rule.api:<10} {rule.refuses}{since}"
-        context.out.line(f"{line} {context.out.styled(rule.source, 'dim')}")
+        context.out.line(line + context.out.styled(f"{context.out.dot}{rule.source}", "dim"))
     return ExitCode.OK
 
 

@@ -103,7 +103,7 @@ def _at_the_trigger(
 ) -> Plan | None:
     """What would happen to this conversation at the trigger; None if it cannot reach the trigger."""
     policy, window = manager.config.policy, plan.limits.window
-    if not manager.config.enabled or policy.fold_on_turns or plan.before <= 0:
+    if not manager.config.enabled or policy.fold_on_turns or not conversation.messages:
         return None
     lowered = policy.model_copy(update={"trigger_pct": min(policy.trigger_pct, plan.before / window)})
     config = manager.config.model_copy(update={"policy": lowered})

@@ -12,6 +12,7 @@ from compact.console.context import Context
 from compact.console.exits import ExitCode
 from compact.console.files import Conversation, Transcript
 from compact.console.options import add_input, assignment, load_config, tokens
+from compact.console.terminal import plural
 from compact.model.summary import Summary
 
 if TYPE_CHECKING:
@@ -162,7 +163,8 @@ def _figures(conversation: Conversation, summary: Summary, context: Context) -> 
     label = f"{conversation.label}: " if conversation.label else ""
     size = f"{summary.tokens:,} of at most {context.args.max_tokens:,} tokens"
     held = summary.survival.get("all")
-    evidence = f"; {held:.0%} of {len(summary.evidence):,} pieces of evidence are in it" if held else ""
+    pieces = plural(len(summary.evidence), "piece")
+    evidence = f"; {held:.0%} of the evidence ({pieces}) is in it" if held else ""
     by = "" if summary.model == "extractive" else f", by {summary.model}"
     return f"{label}{size}{by}{evidence}"
 
