@@ -7,7 +7,8 @@ The flow is a generator without input or output: it yields events for the door a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from compact.chat import drivers
@@ -41,7 +42,7 @@ from compact.chat.needs import (
 )
 from compact.chat.preparing import Preflight
 from compact.chat.tools import ToolOutput
-from compact.chat.turns import Turn, context_of, reply_turn, result_turn, text_of
+from compact.chat.turns import Turn, context_of, reply_turn, result_turn, text_of, wire_call
 from compact.errors import ChatError, CompactError, ContextOverflow, HistoryGone
 from compact.model.chat import CallMade, FinishReason, ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.message import ToolCall, Usage
@@ -108,17 +109,17 @@ class Exchange:
             finish, problem, self._kept = Finish.FAILED, gone, False
         if finish is Finish.STOPPED:
             text = "Stopped; what arrived is kept." if kept else "Stopped; nothing was added."
-            yield Notice(Severity.INFO, Topic.STOPPED, text)
+            yield from _to_the_end([Notice(Severity.INFO, Topic.STOPPED, text)])
         elif problem is not None:
-            yield Failed(problem, kept)
+            yield from _to_the_end([Failed(problem, kept)])
         elif not kept:
             finish = Finish.EMPTY
-            yield Notice(Severity.INFO, Topic.EMPTY_REPLY, self._why_empty())
+            yield from _to_the_end([Notice(Severity.INFO, Topic.EMPTY_REPLY, self._why_empty())])
         if not isinstance(problem, HistoryGone):
             yield from self._end_turn()
-        yield from self._preflight.notices
-        yield from self.conversation.warnings()
-        yield Finished(finish, "" if self._kept else text_of(self.question))
+        yield from _to_the_end(self._preflight.notices)
+        yield from _to_the_end(self.conversation.warnings())
+        yield from _to_the_end([Finished(finish, "" if self._kept else text_of(self.question))])
 
     def _why_empty(self) -> str:
         if self._end is not None and self._end.reason is FinishReason.LENGTH:
@@ -218,8 +219,7 @@ class Exchange:
         outputs: list[ToolOutput] = yield NeedResults(self._calls)
         for call, output in zip(self._calls, outputs, strict=True):
             yield ToolReturned(call.call_id, call.name, output.text, output.is_error)
-        yield from self._store(self._answer(None, None), outputs)
-        self._new_step()
+        yield from (yield from self._store(self._answer(None, None), outputs))
 
     # -- what becomes of it --------------------------------------------------------------------------------
 
@@ -231,7 +231,7 @@ class Exchange:
         if answer is not None:
             reason = "the step limit was reached" if finish is Finish.STEP_LIMIT else "the reply was stopped"
             outputs = [ToolOutput(_NOT_RUN.format(reason), True) for _ in answer.get("tool_calls") or ()]
-            yield from self._store(answer, outputs)
+            yield from _to_the_end((yield from self._store(answer, outputs)))
         elif not self._kept:
             yield NeedWork(self._given_up, firm=True)
         return self._kept
@@ -243,7 +243,7 @@ class Exchange:
         if end is not None:
             message = end.message
         elif self._calls:
-            message = {**message, "tool_calls": [_wire_call(call) for call in self._calls]}
+            message = {**message, "tool_calls": [wire_call(call) for call in self._calls]}
         if not (message.get("content") or "").strip() and not message.get("tool_calls"):
             return None
         usage = end.usage if end is not None else None
@@ -259,8 +259,13 @@ class Exchange:
             prompt_estimate=self._prompt if usage is None else None,
         )
 
-    def _store(self, answer: Turn | None, outputs: Sequence[ToolOutput]) -> Flow:
-        """Add the reply, and what its tools returned; before the first reply, the question too."""
+    def _store(
+        self, answer: Turn | None, outputs: Sequence[ToolOutput]
+    ) -> Generator[ChatEvent | Need, Any, list[ChatEvent]]:
+        """Add the reply, and what its tools returned; before the first reply, the question too.
+
+        Returns what there is to tell.
+        """
         assert answer is not None
         conversation = self.conversation
         turns = [answer, *self._results(answer, outputs)]
@@ -269,10 +274,13 @@ class Exchange:
         conversation.cost += answer.get("cost") or 0.0
         position = len(conversation.turns) if self._at is None or self._kept else self._at
         self._kept = True
-        notices = yield NeedWork(lambda: self._stored(answer, fresh), firm=True)
-        yield from notices
+        try:
+            notices = yield NeedWork(lambda: self._stored(answer, fresh), firm=True)
+        finally:
+            # Whoever stops from here on must not have it stored again.
+            self._new_step()
         conversation.sizes.append(context_of(answer) or conversation.usage.tokens)
-        yield Stored(tuple(fresh), position, conversation.usage)
+        return [*notices, Stored(tuple(fresh), position, conversation.usage)]
 
     def _results(self, answer: Turn, outputs: Sequence[ToolOutput]) -> list[Turn]:
         log, agent = self.conversation.log, self.conversation.agent
@@ -328,15 +336,14 @@ class Exchange:
             pass  # the next preflight tries again
 
 
+def _to_the_end(events: Iterable[ChatEvent]) -> Iterator[ChatEvent]:
+    """At the end there is nothing left to stop: a reader that leaves hears no error for it."""
+    for event in events:
+        with suppress(Stop, KeyboardInterrupt):
+            yield event
+
+
 _FINISHES = {FinishReason.LENGTH: Finish.LENGTH, FinishReason.REFUSAL: Finish.REFUSAL}
-
-
-def _wire_call(call: ToolCall) -> dict[str, Any]:
-    return {
-        "id": call.call_id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments},
-    }
 
 
 def _price(model: str, usage: Usage | None) -> float | None:

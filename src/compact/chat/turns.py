@@ -188,7 +188,7 @@ def as_turns(messages: Sequence[Message]) -> list[Turn]:
 def from_message(message: Message) -> list[Turn]:
     """A message of another format as OpenAI chat messages: results first, then what is said or called."""
     turns: list[Turn] = [_result(part) for part in message.results]
-    calls = [_call(part) for part in message.calls]
+    calls = [wire_call(part) for part in message.calls]
     content = _content(message.parts)
     if calls or content:
         turn: Turn = {"role": _role(message), "content": content or None}
@@ -215,7 +215,8 @@ def _result(part: ToolResult) -> Turn:
     return {"role": "tool", "tool_call_id": part.call_id, "content": "\n".join([part.text, *media]).strip()}
 
 
-def _call(part: ToolCall) -> Turn:
+def wire_call(part: ToolCall) -> Turn:
+    """A call as OpenAI's chat format writes it."""
     function = {"name": part.name, "arguments": arguments_text(part.arguments)}
     return {"id": part.call_id, "type": "function", "function": function}
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from compact.chat import (
     Finish,
     Finished,
     Notice,
+    Severity,
     StepStarted,
     Stored,
     TextDelta,
@@ -30,6 +33,7 @@ from compact.chat import (
     ToolReturned,
     Topic,
 )
+from compact.chat.turns import what_is_said
 from compact.errors import ChatError, ContextOverflow, NotFound
 from compact.model.chat import ReplyPiece, TextPiece
 from compact.model.event import EventName
@@ -254,6 +258,46 @@ async def test_a_reader_that_leaves_keeps_what_was_said(make_chats: Any, how: st
             pass
         await stream.aclose()  # type: ignore[attr-defined]
     assert chats.open("talk").turns[-1]["finish_reason"] == "interrupted"
+
+
+@pytest.mark.parametrize("how", ["close", "aclose", "interrupt"])
+async def test_an_exchange_may_be_left_after_any_event(make_chats: Any, how: str) -> None:
+    """Nothing is stored twice, no call stays without its result, and nobody gets an error for it."""
+    script = [Calls(("clock", {})), "It is noon."]
+
+    def talk(name: str) -> Exchange:
+        chats = make_chats(script, tools=Toolbox([Tool("clock", "The time.", lambda: "12:00")]))
+        conversation = chats.open(name)
+        conversation.notices.waiting.append(Notice(Severity.INFO, Topic.ENGINE, "By the way …"))
+        return conversation.send("What time is it?")
+
+    def left(exchange: Exchange, after: int) -> list[ChatEvent]:
+        events: Any = iter(exchange)
+        seen = [next(events) for _ in range(after)]
+        if how == "close":
+            events.close()
+        else:
+            with suppress(StopIteration):
+                seen.append(events.throw(KeyboardInterrupt()))
+            seen += events
+            assert isinstance(seen[-1], Finished)
+        return seen
+
+    whole = [type(event) for event in await driven(talk("whole"), "sync")]
+    assert whole.count(Stored) == 2
+    for after in range(1, len(whole) + 1):
+        exchange = talk(f"left {after}")
+        if how == "aclose":
+            stream: Any = aiter(exchange)
+            for _ in range(after):
+                await anext(stream)
+            await stream.aclose()
+        else:
+            await asyncio.to_thread(left, exchange, after)
+        turns = make_chats().open(f"left {after}").turns
+        said = [json.dumps(what_is_said(turn)) for turn in turns]
+        assert len(said) == len(set(said)), whole[after - 1]
+        assert not turns or lint(turns, "openai") == []
 
 
 async def test_tools_that_are_stopped_leave_a_valid_history(make_chats: Any) -> None:
