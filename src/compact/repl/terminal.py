@@ -39,7 +39,7 @@ def converse(context: Context) -> int:
         if context.args.session or context.args.last:
             chat = opening.result()
             draft = chat.conversation.draft
-            _reopened(chat, context)
+            _reopened(chat, context, voice)
         while True:
             if draft and prompt.typed_ahead():
                 # Joined in one line they would be a message that nobody wrote.
@@ -120,14 +120,18 @@ def _greet(context: Context) -> None:
         )
 
 
-def _reopened(chat: Chat, context: Context) -> None:
+def _reopened(chat: Chat, context: Context, voice: TerminalVoice) -> None:
     from compact.chat.turns import is_said
+    from compact.repl.chat import said
 
     turns = sum(map(is_said, chat.conversation.current))
     if turns:
         title = f" “{one_line(chat.conversation.title)}”" if chat.conversation.title else ""
         name = one_line(chat.conversation.id)
         context.out.line(context.out.styled(f"Session {name}{title}: {plural(turns, 'turn')}.", "cyan"))
+    # Before anything is sent: perhaps another model would answer than the one remembered.
+    for notice in chat.conversation.warnings():
+        voice.show(said(notice))
 
 
 def _farewell(chat: Chat | None, context: Context) -> None:

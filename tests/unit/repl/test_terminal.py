@@ -77,6 +77,25 @@ def test_messages_commands_and_leaving(terminal: Run, server: ChatServer, tmp_pa
     assert server.last[-1]["content"] == "fail"
 
 
+def test_a_remembered_model_that_is_not_there_is_told_before_another_one_answers(
+    terminal: Run, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal(["hello\r", "/model gpt-4.1\r", "/quit\r"], "talk")
+    monkeypatch.setattr(opening, "_wanted", lambda context: {})  # as without --model
+    choose = opening.chosen
+
+    def refusing(name: str, context: Any) -> Any:
+        if name == "gpt-4.1":
+            raise ConfigError("gpt-4.1 needs OPENAI_API_KEY, which is not set.")
+        return choose(name, context)
+
+    monkeypatch.setattr(opening, "chosen", refusing)
+    asked = len(server.requests)
+    _, shown = terminal(["\x04"], "talk")
+    assert "This session was with gpt-4.1, which cannot be used now" in shown
+    assert len(server.requests) == asked
+
+
 def test_a_message_that_is_stopped_while_the_chat_still_loads_stands_in_the_prompt_again(
     terminal: Run, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

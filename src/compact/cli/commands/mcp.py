@@ -15,7 +15,7 @@ from compact.server.http.settings import TENANT, GuardSettings
 _HOST, _PORT = "127.0.0.1", 8766
 _WAITING = (
     "Waiting for an MCP client on standard input; clients start this command themselves. "
-    "--http serves at an address instead. Ctrl-C ends it."
+    "--http serves at an address instead. Ctrl-D ends it."
 )
 
 
