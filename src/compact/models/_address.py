@@ -231,7 +231,8 @@ class Address(Service):
             return self.error(f"said nothing {'more ' * line.started}for {waited:g} s", retryable=True)
         if line.started:
             return self.cut()
-        return self.error(f"could not be reached ({type(error).__name__})", retryable=True)
+        what = f"could not be reached ({type(error).__name__}); check its address, and that it runs"
+        return self.error(what, retryable=True)
 
     def _wait(self, attempt: int, failure: ChatError, line: Line) -> None:
         seconds = pause(attempt, line.asked_to_wait, failure, ChatError)

@@ -154,6 +154,8 @@ def test_a_narrow_list_of_sessions_keeps_the_titles(width: int, line: str) -> No
     store.put_session("20261116-155803-00c5", title="Moving the booking service")
     (thread,) = store.sessions()
     assert session_line(replace(thread, message_count=2), "*", 20, width) == line
+    single = session_line(replace(thread, message_count=1), "*", 20, width)
+    assert single == line.replace("    2 messages", "     1 message")
 
 
 def test_stats_names_the_turns_where_turns_decide(chat: Chat) -> None:

@@ -68,7 +68,7 @@ def session_line(thread: Thread, mark: str, name_width: int, width: int) -> str:
     """A session in a list. Where there is little room, the title matters more than the figures."""
     name = f"{mark} {fit(one_line(thread.session_id), name_width)}"
     when = datetime.fromtimestamp(thread.updated_at).strftime("%Y-%m-%d %H:%M")
-    counts = f"{thread.message_count:>5} messages"
+    counts = f"{plural(thread.message_count, 'message'):>14}"
     title = one_line(thread.title)
     room = min(cell_width(title), _TITLE_ROOM)
     for facts in ((when, counts), (when,), ()):
