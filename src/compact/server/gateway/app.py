@@ -239,10 +239,13 @@ def _usage_in(raw: bytes) -> Any:
 
 
 def _report_headers(exchange: Exchange, ready: Ready, overhead: float) -> Headers:
-    facts = {"x-compact-overhead-ms": f"{overhead * 1000:.1f}"}
+    is_own = ready.body is exchange.raw
+    facts = {
+        "x-compact-overhead-ms": f"{overhead * 1000:.1f}",
+        "x-compact-compacted": "0" if is_own else "1",
+    }
     if ready.session:
         facts["x-compact-session"] = ready.session
-        facts["x-compact-compacted"] = "1" if ready.body is not exchange.raw else "0"
     if ready.before:  # Otherwise a problem came before the count.
         facts["x-compact-tokens-before"] = str(ready.before)
         facts["x-compact-tokens-after"] = str(ready.after)
