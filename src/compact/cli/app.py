@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TextIO
 from compact.cli.registry import SUMMARIES, command
 from compact.console.context import Context, to_json
 from compact.console.exits import ExitCode
-from compact.console.options import add_output
+from compact.console.options import add_output, whole_number
 from compact.console.terminal import screen
 from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget, NotFound
 
@@ -94,6 +94,11 @@ class _Parser(ArgumentParser):
 
     json_to: TextIO | None = None
     commands: Mapping[str, ArgumentParser] = MappingProxyType({})
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        # Python's own error names its types: "invalid int value".
+        self.register("type", int, whole_number)
 
     def error(self, message: str) -> NoReturn:
         if self.json_to is not None:

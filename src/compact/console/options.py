@@ -110,6 +110,13 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
+def whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"expected a number, got {text!r}") from None
+
+
 def amount(text: str) -> float:
     """A number, 0 or more."""
     try:

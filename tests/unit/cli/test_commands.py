@@ -105,7 +105,7 @@ def test_a_wrong_setting_is_traced_to_where_it_stands(
         (["run", "s.json", "--modle", "x"], "--modle"),
         (["lint", "--provider", "bogus"], "bogus"),
         (["summarize", "--max-tokens", "0"], "1 or more"),
-        (["restore", "talk", "x"], "STEP"),
+        (["restore", "talk", "x"], "argument STEP: expected a number, got 'x'"),
         (["frobnicate"], "frobnicate"),
         (["plann", "s.json"], "there is no command 'plann'; did you mean plan?"),
         (["plan", "s.json", "--wndow", "8k"], "--wndow 8k; did you mean --window?"),
