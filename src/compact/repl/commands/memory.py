@@ -12,9 +12,9 @@ from compact.engine.queries import Recalled
 from compact.errors import CompactError
 from compact.ports import Thread
 from compact.repl.chat import Chat, failed, said
+from compact.repl.excerpt import excerpt
 from compact.repl.saying import Canvas, Happening, Reopened, error, info, result
 
-_RECALLED_LINES = 6
 _TITLE_ROOM = 20
 _MOST_RECALLED = 5
 
@@ -141,11 +141,13 @@ def run_recall(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
     def draw(screen: Screen) -> None:
         for hit in hits:
             screen.line(screen.styled(f"— message {hit.position}, {hit.role}", "cyan"))
-            lines = [one_line(line, 1_000) for line in hit.text.splitlines() if line.strip()]
-            for line in lines[:_RECALLED_LINES]:
+            found = excerpt(hit.text, argument)
+            if found.before:
+                screen.line(screen.styled(f"  … {plural(found.before, 'line')} before", "dim"))
+            for line in found.lines:
                 screen.paragraph("  ", line, 2)
-            if len(lines) > _RECALLED_LINES:
-                screen.line(screen.styled(f"  … {plural(len(lines) - _RECALLED_LINES, 'more line')}", "dim"))
+            if found.after:
+                screen.line(screen.styled(f"  … {plural(found.after, 'more line')}", "dim"))
 
     data = [{"position": hit.position, "role": hit.role, "text": hit.text} for hit in hits]
     yield result(canvas.drawn(draw), found=data)
