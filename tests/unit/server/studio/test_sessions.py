@@ -154,6 +154,9 @@ def test_pins_usage_and_export(client: httpx2.Client) -> None:
     assert more["tokens"] == now["tokens"] + more["draft"] and more["draft"] > 100
     assert client.post(f"/api/sessions/{session}/usage", json={"draft": "word " * 200}).json() == more
     assert client.get(f"/api/sessions/{session}/usage").json() == now
+    # As long as a message can be: the page says why it cannot be sent.
+    huge = client.post(f"/api/sessions/{session}/usage", json={"draft": "word " * 500_000})
+    assert huge.status_code == 200 and huge.json()["draft"] > now["window"]
     exported = client.get(f"/api/sessions/{session}/export")
     assert "sk-abc123" not in exported.text and "<REDACTED>" in exported.text
     other = new_session(client)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compact.server.studio.schemas.base import Answer, Asked, Name, ProblemDetail, Text, Title
+from compact.server.studio.schemas.base import Answer, Asked, Name, ProblemDetail, Title
 from compact.server.studio.schemas.chat import (
     ChatRequest,
     DraftRequest,
@@ -128,7 +128,6 @@ __all__ = [
     "StoredEvent",
     "SurvivalFigure",
     "Survived",
-    "Text",
     "Title",
     "Usage",
     "UsageParts",

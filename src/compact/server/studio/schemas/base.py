@@ -10,7 +10,6 @@ from compact.server.http.sound_text import with_sound_texts
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Title = Annotated[str, Field(max_length=200)]
-Text = Annotated[str, Field(max_length=2_000_000)]
 
 
 class Answer(BaseModel):

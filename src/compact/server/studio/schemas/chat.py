@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from compact.server.studio.schemas.base import Answer, Asked, Name, Text
+from compact.server.studio.schemas.base import Answer, Asked, Name
 
 State = Literal["sent", "summarized", "cleared", "dropped"]
 
@@ -55,11 +55,11 @@ class ChatRequest(BaseModel):
 
 
 class EditRequest(Asked):
-    text: Text
+    text: str
 
 
 class DraftRequest(Asked):
-    draft: Text
+    draft: str
 
 
 class PinRequest(Asked):
