@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Figures, FigureTurn } from "../lib/types";
-import { axis, csv, marks, runningCost, runningCostWithout, sizeSentence, spread, stopLabel, wouldStop } from "./series";
+import type { CompactionEvent, Figures, FigureTurn } from "../lib/types";
+import { axis, csv, failures, marks, runningCost, runningCostWithout, sizeSentence, spread, stopLabel, wouldStop } from "./series";
 
 const turn = (index: number, tokens: number, without: number, more: Partial<FigureTurn> = {}): FigureTurn => ({
   turn: index, position: index * 2, at: index, tokens, tokens_without: without, cost: 0.1, cached_tokens: 0, compaction: null, sent: true, ...more,
@@ -34,6 +34,14 @@ describe("figures", () => {
   });
   it("marks compactions also where the record is gone", () => {
     expect(marks(turns, [])).toEqual([{ index: 2, step: 1, label: "#1", saved: 0 }]);
+  });
+  it("gives every failed attempt the size that it began at", () => {
+    const attempt = (at: number, tokensBefore: number, end: Partial<CompactionEvent> = {}): CompactionEvent[] => [
+      { event: "compaction-start", step: 1, at, tokensBefore },
+      { event: "compaction-error", step: 1, at: at + 1, error: "No.", ...end },
+    ];
+    const found = failures([...attempt(10, 3_984), ...attempt(20, 5_704, { brokenOff: true }), ...attempt(30, 7_424)]);
+    expect(found.map(({ tokens, canceled }) => [tokens, canceled])).toEqual([[3_984, false], [5_704, true], [7_424, false]]);
   });
   it("thins a long row and keeps its end", () => {
     expect(spread(3, 400)).toEqual([0, 1, 2]);

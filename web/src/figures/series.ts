@@ -25,13 +25,16 @@ export interface Failure {
   step: number;
   tokens: number;
   error: string;
+  /** Somebody stopped it. */
+  canceled: boolean;
 }
 
 export function failures(events: CompactionEvent[]): Failure[] {
   return events.flatMap((event) => {
     if (event.event !== "compaction-error") return [];
-    const start = events.find((other) => other.event === "compaction-start" && other.step === event.step && other.at <= event.at);
-    return [{ at: event.at, step: event.step ?? 0, tokens: start?.tokensBefore ?? 0, error: event.error ?? "" }];
+    // Attempts share their step until one succeeds: the latest start is this attempt's own.
+    const start = events.findLast((other) => other.event === "compaction-start" && other.step === event.step && other.at <= event.at);
+    return [{ at: event.at, step: event.step ?? 0, tokens: start?.tokensBefore ?? 0, error: event.error ?? "", canceled: event.brokenOff ?? false }];
   });
 }
 

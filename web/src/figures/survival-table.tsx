@@ -1,6 +1,7 @@
 import { CircleAlert, Eraser, FoldVertical, Scissors } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { errorWords } from "../context/error-banner";
 import { clock, count, reduction, seconds } from "../lib/format";
 import type { CompactionRecord, Figures, KindSurvival, Session } from "../lib/types";
 import { recordName } from "../records/undo-dialog";
@@ -121,10 +122,10 @@ export function CompactionTable({ session, figures, records, failures, onUndo }:
               ))}
               {failures.map((failure) => (
                 <tr key={`${failure.step}-${failure.at}`} className="border-t border-line">
-                  <td className="py-1.5 text-left"><Tag tone="red"><CircleAlert size={12} aria-hidden /> failed</Tag></td>
+                  <td className="py-1.5 text-left">{failure.canceled ? <Tag>canceled</Tag> : <Tag tone="red"><CircleAlert size={12} aria-hidden /> failed</Tag>}</td>
                   <td className="px-2 text-left whitespace-nowrap text-text-2">{when({ step: -1, created_at: failure.at })}</td>
                   <td className="px-2">{failure.tokens ? count(failure.tokens) : "–"}</td>
-                  <td colSpan={4} className="px-2 text-left text-text-2">{failure.error} Nothing changed.</td>
+                  <td colSpan={4} className="px-2 text-left text-text-2">{errorWords(failure.error)} Nothing changed.</td>
                   <td className="pl-2"><Link href={`/traces?q=${encodeURIComponent(session.id)}`} className="text-meta font-medium text-accent hover:underline">Trace</Link></td>
                 </tr>
               ))}
