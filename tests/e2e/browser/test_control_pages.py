@@ -183,7 +183,7 @@ def test_a_message_is_pinned_and_a_policy_is_previewed_before_it_is_applied(page
     panel.get_by_label("Keep recent turns").fill("2")
     plan = stage.post(session, "/plan", {"now": True, "preset": "budget", "policy": {"keep_recent_turns": 2}})
     assert plan["after"] < plan["before"]
-    expect(panel).to_contain_text(f"→ about {plan['after']:,} tokens")
+    expect(panel).to_contain_text(f"→ at most {plan['after']:,} tokens")
     panel.get_by_label("Trigger, % of the window").fill("60")
     panel.get_by_role("button", name="Apply").click()
     # The bar counts with it at once, and the words say so.

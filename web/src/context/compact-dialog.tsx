@@ -44,7 +44,7 @@ export function CompactDialog({ sessionId, onClose }: { sessionId: string; onClo
         <div className="mt-3 min-h-14 rounded-[8px] bg-sunk px-3 py-2 text-meta text-text-2">
           {problem || (plan ? (
             <>
-              {plan.after < plan.before && <b className="block font-semibold text-text">{count(plan.before)} → about {count(plan.after)} tokens</b>}
+              {plan.after < plan.before && <b className="block font-semibold text-text">{count(plan.before)} → at most {count(plan.after)} tokens</b>}
               {planText(plan)}
             </>
           ) : (

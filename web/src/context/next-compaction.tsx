@@ -123,7 +123,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
           <span className="text-red">{problem}</span>
         ) : plan ? (
           <>
-            If compacted now: {plan.after < plan.before && <><b className="font-semibold text-text">{count(plan.before)} → about {count(plan.after)} tokens</b>. </>}{planText(plan)}
+            If compacted now: {plan.after < plan.before && <><b className="font-semibold text-text">{count(plan.before)} → at most {count(plan.after)} tokens</b>. </>}{planText(plan)}
           </>
         ) : (
           "Loading the plan…"

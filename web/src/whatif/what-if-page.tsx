@@ -84,7 +84,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
       <div className="mb-4 flex flex-wrap items-start gap-3">
         <div>
           <h2 className="text-page font-semibold">What if</h2>
-          <p className="text-dense text-text-2">Each preset on this session as it stands. Nothing changes until you apply one.</p>
+          <p className="text-dense text-text-2">Each preset tried on this session as it stands, with the built-in summarizer. Nothing changes until you apply one.</p>
         </div>
         <span className="ml-auto flex flex-wrap items-center gap-2">
           {result && grown <= 0 && <Tag>At m{Math.max(0, result.answer.at_message - 1)} · computed in {seconds(result.took)}</Tag>}

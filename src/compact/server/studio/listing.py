@@ -68,8 +68,7 @@ async def created(here: Workspace, wanted: schemas.NewSession) -> str:
     try:
         await _configured(here, session_id, settings, wanted.system)
         if wanted.demo:
-            turns = sample_turns()
-            await here.change(session_id, lambda found: found.take_in([], turns))
+            await here.change(session_id, _with_sample)
     except BaseException:
         await here.delete(session_id)
         raise
@@ -110,6 +109,11 @@ async def _configured(
         await here.change(session_id, remembered)
 
 
+def _with_sample(conversation: Conversation) -> None:
+    conversation.take_in([], sample_turns())
+    conversation.reset()
+
+
 def _put(here: Workspace, session_id: str, title: str | None, space: str | None) -> None:
     if space and here.store.space(space) is None:
         raise Problem(404, "no-space", f"There is no space {space!r}. Nothing was changed.")
@@ -124,13 +128,13 @@ def _changed(here: Workspace, session_id: str, title: str | None, space: str | N
 
 
 def _session(here: Workspace, thread: Thread) -> schemas.Session:
-    """As the list shows it: the usage is what the last turn left."""
+    """As the list shows it: where a session is not in memory, its usage is the one that was stored last."""
     return shown_session(
         thread,
         here.chats.settings_of(thread.session_id),
         _defaults(here, thread),
         streaming=here.is_streaming(thread),
-        usage=_last_usage(thread),
+        usage=here.usage_now(thread.session_id) or _last_usage(thread),
     )
 
 

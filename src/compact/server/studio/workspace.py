@@ -82,15 +82,28 @@ class Workspace:
             return await asyncio.to_thread(ask, entry.conversation)
 
     async def change(self, session_id: str, act: Callable[[Conversation], T]) -> T:
-        """Change the conversation, with nobody else working on it."""
+        """Change the conversation, with nobody else working on it. Whoever follows it learns its new size."""
+
+        def changed() -> tuple[T, Usage | None]:
+            before = shown_usage(entry.conversation)
+            found, after = act(entry.conversation), shown_usage(entry.conversation)
+            return found, after if after != before else None
+
         entry = await self._sessions.opened(session_id)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
             await self._sessions.catch_up(entry)
-            found = await asyncio.to_thread(act, entry.conversation)
+            found, usage = await asyncio.to_thread(changed)
         self._sessions.make_room(entry)
+        if usage is not None:
+            await self.announce(session_id, usage)
         return found
+
+    def usage_now(self, session_id: str) -> Usage | None:
+        """How full the window is, if the session is in memory as the store has it."""
+        entry = self._sessions.get(session_id)
+        return shown_usage(entry.conversation) if entry is not None and not entry.stale else None
 
     def reopen(self, session_id: str) -> None:
         """It was moved to another space: the next use reads its settings again."""

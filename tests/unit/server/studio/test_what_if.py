@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from compact.errors import StoreError
-from support.studio import RuleModel, new_session, said, studio
+from support.studio import RuleModel, new_session, said, stored_events, studio
 
 FILLER = "The cottage by the lake needs a new roof before the winter. " * 6
 KINDS = ["words", "conclusions", "done", "paths", "ids", "commands", "numbers", "errors"]
@@ -280,3 +280,61 @@ def test_all_figures_count_the_tools_before_the_first_message(client: httpx2.Cli
     )
     planned = client.post(f"/api/sessions/{session}/plan", json={}).json()
     assert planned["before"] == usage["tokens"] == columns["now"]["tokens_after"]
+
+
+def sizes(client: httpx2.Client, session: str) -> dict[str, int]:
+    """The size of the next prompt, everywhere that a page shows it."""
+    listed = client.get("/api/sessions", params={"limit": 200}).json()["sessions"]
+    return {
+        "session": client.get(f"/api/sessions/{session}").json()["usage"]["tokens"],
+        "list": next(one for one in listed if one["id"] == session)["usage"]["tokens"],
+        "what if": tried(client, session, "budget")["now"]["tokens_after"],
+        "plan": client.post(f"/api/sessions/{session}/plan", json={"now": True}).json()["before"],
+    }
+
+
+def test_one_prompt_has_one_size(client: httpx2.Client) -> None:
+    sample = client.post("/api/sessions", json={"demo": True}).json()["id"]
+    found = sizes(client, sample)
+    assert set(found.values()) == {found["session"]}, found
+    # Under another preset another record is in force.
+    session = talked(client, preset="window")
+    before = sizes(client, session)
+    assert client.patch(f"/api/sessions/{session}", json={"preset": "budget"}).status_code == 200
+    after = sizes(client, session)
+    assert set(after.values()) == {after["session"]} and after["session"] != before["session"], after
+
+
+def test_a_new_size_is_stored_and_followers_learn_it(tmp_path: Path) -> None:
+    with studio(tmp_path, RuleModel(lambda _: "Noted.")) as client:
+        session = talked(client, preset="window")
+
+        def told() -> list[int]:
+            events = stored_events(client, session)
+            return [one["data"]["tokens"] for one in events if one["type"] == "data-context-usage"]
+
+        assert client.patch(f"/api/sessions/{session}", json={"preset": "budget"}).status_code == 200
+        usage, heard = client.get(f"/api/sessions/{session}").json()["usage"], told()
+        assert heard[-1] == usage["tokens"]
+        # A pin changes no size.
+        client.put(f"/api/sessions/{session}/pins/0", json={"pinned": True})
+        assert told() == heard
+    with studio(tmp_path) as client:
+        [listed] = client.get("/api/sessions").json()["sessions"]
+        assert listed["usage"]["tokens"] == usage["tokens"]
+
+
+def test_the_list_knows_what_the_settings_of_a_space_changed(client: httpx2.Client) -> None:
+    client.put("/api/spaces/sizes", json={"title": "Sizes", "preset": "budget"})
+    session = talked(client, turns=1, space="sizes")
+
+    def triggers() -> tuple[int, int]:
+        own = client.get(f"/api/sessions/{session}").json()["usage"]["trigger"]
+        listed = client.get("/api/sessions", params={"space": "sizes"}).json()["sessions"]
+        return own, listed[0]["usage"]["trigger"]
+
+    own, listed = triggers()
+    assert own == listed
+    client.put("/api/spaces/sizes", json={"title": "Sizes", "preset": "agent"})
+    changed, listed = triggers()
+    assert changed == listed != own

@@ -53,9 +53,7 @@ async def clear(here: Here, session_id: SessionId) -> schemas.CompactResult:
             usage=shown_usage(conversation),
         )
 
-    result = await here.change(session_id, cleared)
-    await here.announce(session_id, result.usage)
-    return result
+    return await here.change(session_id, cleared)
 
 
 @router.post("/api/sessions/{session_id}/plan", responses=problems(404))
@@ -116,9 +114,7 @@ async def preview(here: Here, session_id: SessionId, step: Step) -> schemas.Rest
 @router.post("/api/sessions/{session_id}/records/{step}/restore", responses=problems(404, 409))
 async def restore(here: Here, session_id: SessionId, step: Step) -> schemas.Restored:
     """Undo that compaction, and those built on it; later messages stay."""
-    usage = await here.change(session_id, lambda found: restored(found, step))
-    await here.announce(session_id, usage)
-    return schemas.Restored(usage=usage)
+    return schemas.Restored(usage=await here.change(session_id, lambda found: restored(found, step)))
 
 
 @router.get("/api/sessions/{session_id}/recall", responses=problems(404))
@@ -194,6 +190,4 @@ async def import_messages(
     here: Here, session_id: SessionId, wanted: schemas.ImportRequest
 ) -> schemas.Imported:
     """Append messages, all or none."""
-    result = await here.change(session_id, lambda found: imported(found, wanted.messages, wanted.again))
-    await here.announce(session_id, result.usage)
-    return result
+    return await here.change(session_id, lambda found: imported(found, wanted.messages, wanted.again))
