@@ -187,6 +187,15 @@ def test_without_more_a_reader_sees_what_comes_from_now_on(client: httpx2.Client
     assert '"span_id":"after"' in line
 
 
+def test_a_reader_that_left_before_anything_came_returns_without_a_gap(client: httpx2.Client) -> None:
+    client.post("/ingest", json=span(id="before"))
+    with client.stream("GET", "/events") as response:
+        seen = next(line for line in response.iter_lines() if line.startswith("id: "))
+    client.post("/ingest", json=span(id="meanwhile"))
+    [(_, event)] = followed(client, 1, headers={"Last-Event-ID": seen.removeprefix("id: ")})
+    assert event["span_id"] == "meanwhile"
+
+
 def test_silence_is_filled_with_heartbeats(tmp_path: Path) -> None:
     with (
         trace_service(tmp_path / "traces.db", heartbeat_seconds=0.05) as client,

@@ -11,7 +11,18 @@ from playwright.sync_api import Browser, Page, expect
 
 from compact.chat import Chats
 from compact.stores import open_store
-from support.browser import CHROMIUM, OPTIONS, Stage, send, set_hidden, talk, until, until_half, watched
+from support.browser import (
+    CHROMIUM,
+    OPTIONS,
+    Stage,
+    replied,
+    send,
+    set_hidden,
+    talk,
+    until,
+    until_half,
+    watched,
+)
 from support.cable import cable
 from support.studio import RuleModel, config, said, studio
 
@@ -71,6 +82,21 @@ def test_tabs_in_the_background_leave_the_others_their_connections(page: Page, s
         tab.goto(f"/s/{session}")
         expect(tab.get_by_role("article")).to_have_count(2)
         set_hidden(tab, True)
+
+
+def test_pages_that_are_all_seen_take_turns_and_miss_nothing(page: Page, stage: Stage) -> None:
+    sessions = [stage.session(talk(1)) for _ in range(8)]
+    tabs = [page.context.new_page() for _ in sessions]
+    for tab, session in zip(tabs, sessions, strict=True):
+        tab.goto(f"/s/{session}")
+        expect(tab.get_by_role("article")).to_have_count(2)
+    for words in ("Name the harbor.", "Name the last boat."):
+        for session in sessions:
+            said(stage.client, session, words)
+        for tab in tabs:
+            expect(tab.get_by_role("log")).to_contain_text(f"You said: {words}")
+    send(tabs[-1], "Name the ferry.")
+    replied(tabs[-1], "You said: Name the ferry.")
 
 
 def test_pages_kept_for_the_back_button_leave_the_others_their_connections(

@@ -16,5 +16,12 @@ describe("reading server-sent events", () => {
       expect([...parser.push(stream.slice(0, cut)), ...parser.push(stream.slice(cut))]).toEqual(whole);
     }
   });
+  it("knows how far it is also where there is no event", () => {
+    const parser = new EventParser();
+    expect(parser.push("retry: 1000\nid: 4\n\n: heartbeat\nid: 6")).toEqual([]);
+    expect(parser.reached).toBe("4");
+    parser.push("\n\n");
+    expect(parser.reached).toBe("6");
+  });
   it("gives nothing for half an event", () => expect(new EventParser().push("data: x\n")).toEqual([]));
 });

@@ -1,5 +1,6 @@
 /** Server-sent events over fetch: EventSource cannot send a token. Comes back by itself, from where it broke off. */
 import { authHeaders, checkToken } from "./token";
+import { inTurn } from "./turns";
 
 export interface ServerEvent {
   id: string;
@@ -8,6 +9,8 @@ export interface ServerEvent {
 
 /** Takes text in any fragments and gives the events that are complete. */
 export class EventParser {
+  /** The newest id, which the server also sends where there is no event: to go on from there. */
+  reached = "";
   private rest = "";
   private id = "";
   private data: string[] = [];
@@ -19,6 +22,7 @@ export class EventParser {
     for (const line of lines) {
       if (line === "") {
         if (this.data.length) events.push({ id: this.id, data: this.data.join("\n") });
+        this.reached = this.id;
         this.data = [];
       } else if (line.startsWith("data:")) this.data.push(line.slice(5).replace(/^ /, ""));
       else if (line.startsWith("id:")) this.id = line.slice(3).trim();
@@ -37,12 +41,13 @@ interface Options {
 const WAITS = [500, 1000, 2000, 5000, 10_000];
 
 /**
- * Follows a stream until the returned function is called. A page that nobody sees holds no connection, because
- * browsers open only six to one server for all their pages; seen again, it goes on behind the last event it got.
- * A page that is kept for the back button counts as hidden too.
+ * Follows a stream until the returned function is called. A page that nobody sees holds no connection, and those that are seen take turns
+ * if they are many; with its next connection a page goes on behind the last event it got. A page that is kept for the back button counts as
+ * hidden too.
  */
 export function follow({ path, onEvent, onState }: Options): () => void {
   let connection: AbortController | null = null;
+  let open = false;
   let last = "";
   let failures = 0;
 
@@ -53,7 +58,7 @@ export function follow({ path, onEvent, onState }: Options): () => void {
     checkToken(answer);
     if (!answer.ok || !answer.body) throw new Error(`The stream answered ${answer.status}.`);
     failures = 0;
-    onState?.(true);
+    if (!open) onState?.((open = true));
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventParser();
     for (;;) {
@@ -64,18 +69,21 @@ export function follow({ path, onEvent, onState }: Options): () => void {
         if (event.id) last = event.id;
         onEvent(event);
       }
+      last = parser.reached || last;
     }
   };
 
   const loop = async (signal: AbortSignal) => {
     while (!signal.aborted) {
+      let brokenOff = false;
       try {
-        await once(signal);
+        brokenOff = await inTurn(signal, once, () => open || onState?.(false));
       } catch {
         // Broken or refused: the next try says whether it is back.
       }
       if (signal.aborted) return;
-      onState?.(false);
+      if (brokenOff) continue;
+      onState?.((open = false));
       await new Promise((done) => setTimeout(done, WAITS[Math.min(failures, WAITS.length - 1)]));
       failures += 1;
     }
@@ -84,6 +92,7 @@ export function follow({ path, onEvent, onState }: Options): () => void {
   const stop = () => {
     connection?.abort();
     connection = null;
+    open = false;
   };
   const look = () => {
     if (document.visibilityState === "hidden") return stop();

@@ -116,7 +116,8 @@ class SessionEvents:
         bell, readers = self._bells.get(session_id, (Bell(), 0))
         self._bells[session_id] = (bell, readers + 1)
         try:
-            yield b"retry: 1000\n\n"
+            # With the id, a reader that leaves before anything happens comes back without a gap.
+            yield b"retry: 1000\nid: %d\n\n" % after
             quiet = 0.0
             while not self.closed:
                 rung = bell.listen()

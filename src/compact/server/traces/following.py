@@ -18,7 +18,7 @@ async def stream(
 ) -> AsyncIterator[bytes]:
     """The log after `after`, then new events; the id of each message is its sequence."""
     hello = {"type": "connected", "timestamp": datetime.now(UTC).isoformat(), "sequence": after}
-    yield f"retry: 1000\ndata: {to_json(hello)}\n\n".encode()
+    yield f"retry: 1000\nid: {after}\ndata: {to_json(hello)}\n\n".encode()
     while not bell.closed:
         rung = bell.listen()
         found, reached = await page(after, follow)

@@ -303,3 +303,15 @@ def test_an_address_without_anything_and_a_wrong_method_say_so(client: httpx2.Cl
     wrong = client.put(f"/api/sessions/{new_session(client)}", json={})
     assert wrong.status_code == 405
     assert wrong.json()["detail"].startswith("PUT is not possible here. Nothing was changed;")
+
+
+def test_a_follower_that_left_before_anything_happened_returns_without_a_gap(client: httpx2.Client) -> None:
+    session = new_session(client)
+    said(client, session, "before")
+    path = f"/api/sessions/{session}/events"
+    with client.stream("GET", path) as response:
+        seen = next(line for line in response.iter_lines() if line.startswith("id: "))
+    said(client, session, "meanwhile")
+    with client.stream("GET", path, headers={"Last-Event-ID": seen.removeprefix("id: ")}) as response:
+        message = next(line for line in response.iter_lines() if '"type":"message"' in line)
+    assert '"position":2' in message

@@ -1,0 +1,43 @@
+/** A browser opens six connections to one server for all its pages: a few of them are for streams, and pages take turns. */
+const SEATS = ["compact-stream-1", "compact-stream-2", "compact-stream-3"];
+const TURN_MS = 1500;
+
+type Work = (signal: AbortSignal) => Promise<void>;
+
+/** Does the work in this seat until it is done, or until another page has waited for the seat for about a turn. */
+async function seated(locks: LockManager, seat: string, signal: AbortSignal, work: Work): Promise<boolean> {
+  const turn = new AbortController();
+  const end = () => turn.abort();
+  signal.addEventListener("abort", end);
+  const look = setInterval(() => {
+    void locks.query().then(({ pending }) => pending?.some((waiting) => waiting.name === seat) && end());
+  }, TURN_MS);
+  try {
+    await work(turn.signal);
+    return turn.signal.aborted;
+  } catch (error) {
+    if (turn.signal.aborted) return true;
+    throw error;
+  } finally {
+    clearInterval(look);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/**
+ * Does the work once a connection for a stream is free, and says whether it was broken off: by `signal`, or because it is another page's
+ * turn. `onWait` is called where none is free. A page from another machine without TLS has no locks, and does not wait.
+ */
+export async function inTurn(signal: AbortSignal, work: Work, onWait: () => void): Promise<boolean> {
+  const locks = navigator.locks as LockManager | undefined;
+  if (!locks) return work(signal).then(() => signal.aborted);
+  for (const seat of SEATS) {
+    const found = await locks.request(seat, { ifAvailable: true }, (lock) => lock && seated(locks, seat, signal, work));
+    if (found !== null) return found;
+  }
+  onWait();
+  const { pending = [] } = await locks.query();
+  const waiting = (seat: string) => pending.filter((other) => other.name === seat).length;
+  const shortest = SEATS.reduce((best, seat) => (waiting(seat) < waiting(best) ? seat : best));
+  return locks.request(shortest, { signal }, () => seated(locks, shortest, signal, work));
+}
