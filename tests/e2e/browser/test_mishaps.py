@@ -179,6 +179,12 @@ def test_a_message_that_did_not_arrive_stands_only_where_it_was_typed(stage: Sta
         expect(field).to_have_value("The ferry leaves at seven.")
 
 
+def test_a_server_without_traces_says_so(page: Page) -> None:
+    page.goto("/traces")
+    expect(page.get_by_role("alert")).to_contain_text("This server keeps no traces")
+    expect(page.get_by_role("status").filter(has_text="Pause")).to_contain_text("Not connected")
+
+
 def test_text_typed_for_a_session_that_was_deleted_elsewhere_is_kept(page: Page, stage: Stage) -> None:
     session = stage.session(talk(1))
     page.goto(f"/s/{session}")

@@ -123,7 +123,7 @@ export function TraceList(props: Props) {
             <span className="text-text-2">{plural(live.waiting, "new event")}</span>
           </>
         ) : (
-          <b className="font-semibold">{live.open ? "Live" : "Connecting…"}</b>
+          <b className="font-semibold">{live.open ? "Live" : problem ? "Not connected" : "Connecting…"}</b>
         )}
         <Button small className="ml-auto" onClick={() => live.pause(!live.paused)}>{live.paused ? "Resume" : "Pause"}</Button>
       </div>

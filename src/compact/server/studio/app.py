@@ -26,7 +26,7 @@ from compact.server.studio.routes import chat, compaction, messages, service, se
 from compact.server.studio.routes.common import path_with_names
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.studio import Studio
-from compact.server.studio.trace_mount import beside, trace_api
+from compact.server.studio.trace_mount import beside, no_traces, trace_api
 from compact.server.traces.service import TraceService
 
 # The store is asked in threads; the default pool is sized for computing, not for waiting.
@@ -46,7 +46,7 @@ def create_app(
     """The server as an ASGI application, with its guard."""
     if settings.traces is None:
         app = api(settings, catalog, started)
-        return Pages(Guard(_counted(app), settings.guard), _is_page, settings.static)
+        return Pages(Guard(beside(_counted(app), no_traces), settings.guard), _is_page, settings.static)
     services: list[TraceService] = []
     traces = trace_api(settings.traces, services.append)
 
