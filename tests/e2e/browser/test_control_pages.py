@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import Stage, drawn, talk, watched
+from support.browser import Stage, drawn, talk, to_the_top, watched
 from support.studio import body_of, said
 
 
@@ -236,6 +236,18 @@ def test_what_a_failed_compaction_did_is_in_the_figures(page: Page, stage: Stage
     expect(line).to_contain_text("What may not be removed needs")
     expect(line).not_to_contain_text("InsufficientBudget")
     expect(line).to_contain_text("Nothing changed.")
+
+
+def test_the_plan_counts_with_a_pin_at_once(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(12))
+    page.goto(f"/s/{session}")
+    panel = page.get_by_role("tabpanel")
+    expect(panel).to_contain_text("12 messages would join the summary")
+    to_the_top(page)
+    first = page.get_by_role("article", name=re.compile(", m0$"))
+    first.hover()
+    first.get_by_role("button", name="Pin").click()
+    expect(panel).to_contain_text("11 messages would join the summary")
 
 
 @pytest.mark.parametrize("width", [1024, 1280])

@@ -179,6 +179,30 @@ def test_a_message_that_did_not_arrive_stands_only_where_it_was_typed(stage: Sta
         expect(field).to_have_value("The ferry leaves at seven.")
 
 
+def test_what_failed_while_the_server_was_away_is_tried_again(stage: Stage, browser: Browser) -> None:
+    session = stage.session(talk(12))
+    place = stage.client.base_url
+    with cable(place.host, place.port or 80) as line, watched(browser, line.url) as found:
+        page = found.page
+        page.goto(f"/s/{session}")
+        panel = page.get_by_role("tabpanel")
+        expect(panel).to_contain_text("If compacted now")
+        line.cut()
+        panel.get_by_label("Keep recent turns").fill("2")
+        expect(panel).to_contain_text("The server is not answering.")
+        line.mend()
+        expect(panel).to_contain_text("If compacted now")
+        page.goto(f"/s/{session}/what-if?p=budget")
+        comparison = page.get_by_role("region", name="Comparison")
+        expect(comparison).to_contain_text("budget")
+        line.cut()
+        page.get_by_label("Add preset").select_option("window")
+        expect(page.get_by_role("alert")).to_contain_text("The server is not answering.")
+        line.mend()
+        expect(comparison).to_contain_text("window")
+        expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_server_without_traces_says_so(page: Page) -> None:
     page.goto("/traces")
     expect(page.get_by_role("alert")).to_contain_text("This server keeps no traces")

@@ -195,7 +195,7 @@ export function ChatPage({ session, header }: Props) {
         </section>
         {!wide && <TapBar onTap={() => setTab("context")} />}
         {open.problem ? (
-          <div role="alert" className="m-5 text-dense">
+          <div role="alert" className="m-5 flex-1 text-dense">
             <p className="text-red">{open.problem}</p>
             <Button small className="mt-2" onClick={() => void openSession(id)}>Try again</Button>
           </div>

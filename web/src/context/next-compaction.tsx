@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
+import { useOpenSession } from "../chat/open-session";
 import { api, errorText, sessionPath } from "../lib/api";
 import { count, percent, plural } from "../lib/format";
 import type { Plan, Session, Usage } from "../lib/types";
@@ -32,7 +33,8 @@ export function planText(plan: Plan): string {
   return parts.length ? `${parts.join(", ")}.` : "Nothing would change.";
 }
 
-function usePlan(id: string, body: Record<string, unknown>, tokens: number | undefined) {
+/** `basis`: what the plan is made from; another one asks anew. */
+function usePlan(id: string, body: Record<string, unknown>, basis: string) {
   const [plan, setPlan] = useState<Plan | null>(null);
   const [problem, setProblem] = useState("");
   const key = JSON.stringify(body);
@@ -53,7 +55,7 @@ function usePlan(id: string, body: Record<string, unknown>, tokens: number | und
       clearTimeout(timer);
       stop.abort();
     };
-  }, [id, key, tokens]);
+  }, [id, key, basis]);
   return { plan, problem };
 }
 
@@ -73,7 +75,10 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
   const wanted = { ...(preset === session.preset ? session.policy_changes : {}), ...changes };
   const settings = { preset, ...(Object.keys(wanted).length ? { policy: wanted } : {}) };
   const body = { now: true, ...(changed ? settings : {}) };
-  const { plan, problem } = usePlan(session.id, body, usage?.tokens);
+  // Also when the session was read again, as after a lost connection, and with a pin, which changes no size.
+  const readAt = useOpenSession((state) => state.readAt);
+  const pins = useOpenSession((state) => [...state.history.known.values()].filter((message) => message?.pinned).length);
+  const { plan, problem } = usePlan(session.id, body, [usage?.tokens, usage?.window, readAt, pins].join());
 
   const turns = foldTurns(policy);
   const trigger = changes.trigger_pct ?? (policy?.trigger_pct as number | undefined);

@@ -59,7 +59,8 @@ export default function WhatIfPage({ session }: { session: Session }) {
     void compute();
   }, [compute]);
   const onChange = () => void refreshSession(id);
-  useSessionEvents(id, { onMessage: onChange, onSession: onChange, onStream: onChange });
+  // What failed because the server was away is tried again when it is back.
+  useSessionEvents(id, { onMessage: onChange, onSession: onChange, onStream: (open) => (open && problem ? void compute() : onChange()) });
 
   const setPresets = (names: string[]) => go(`/s/${encodeURIComponent(id)}/what-if?p=${names.join(",")}`, { replace: true });
   const apply = async (column: Column) => {
