@@ -250,6 +250,16 @@ def test_the_plan_counts_with_a_pin_at_once(page: Page, stage: Stage) -> None:
     expect(panel).to_contain_text("11 messages would join the summary")
 
 
+def test_pages_about_a_session_that_is_empty_name_no_reply(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    page.goto(f"/s/{session}/figures")
+    expect(page.get_by_text("Figures appear after the first reply.")).to_be_visible()
+    expect(page.get_by_text("Up to the latest reply")).to_have_count(0)
+    page.goto(f"/s/{session}/what-if")
+    expect(page.get_by_text("Nothing to compact yet.")).to_be_visible()
+    expect(page.get_by_text("computed in")).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", [1024, 1280])
 def test_every_compaction_can_be_undone_from_the_figures_without_scrolling_aside(
     stage: Stage, browser: Browser, width: int

@@ -87,7 +87,7 @@ export default function FiguresPage({ session }: { session: Session }) {
         <div className="flex items-end gap-3">
           <div>
             <h2 className="text-page font-semibold">Figures</h2>
-            <p className="text-dense text-text-2">Up to the latest reply, {clock(figures.turns.at(-1)?.at ?? session.updated_at)}.</p>
+            {figures.turns.length > 0 && <p className="text-dense text-text-2">Up to the latest reply, {clock(figures.turns.at(-1)?.at ?? session.updated_at)}.</p>}
           </div>
           <Button className="ml-auto" disabled={figures.turns.length === 0} onClick={() => download("figures.csv", csv(figures.turns), "text/csv")}>
             <Download size={14} aria-hidden /> Export CSV

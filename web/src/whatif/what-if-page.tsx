@@ -88,7 +88,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
           <p className="text-dense text-text-2">Each preset tried on this session as it stands, with the built-in summarizer. Nothing changes until you apply one.</p>
         </div>
         <span className="ml-auto flex flex-wrap items-center gap-2">
-          {result && grown <= 0 && <Tag>At m{Math.max(0, result.answer.at_message - 1)} · computed in {seconds(result.took)}</Tag>}
+          {result && grown <= 0 && !short && <Tag>At m{Math.max(0, result.answer.at_message - 1)} · computed in {seconds(result.took)}</Tag>}
           {grown > 0 && <Button small onClick={() => void compute()}>{plural(grown, "new message")}. Recompute</Button>}
           {unused.length > 0 && chosen.length < 4 && (
             <Select label="Add preset" value="" options={[{ value: "", label: "Add preset" }, ...unused.map((preset) => ({ value: preset.name, label: preset.name }))]} onChange={(name) => name && setPresets([...chosen, name])} />
