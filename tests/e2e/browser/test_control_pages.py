@@ -139,6 +139,27 @@ def test_a_preset_that_was_applied_is_undone_with_its_compaction(page: Page, sta
     expect(page.get_by_role("tabpanel").get_by_text("no longer in force")).to_have_count(0)
 
 
+def test_what_apply_did_comes_into_view_and_its_undo_compares_with_the_old_preset(
+    page: Page, stage: Stage
+) -> None:
+    session = stage.session(talk(20), preset="budget")
+    page.goto(f"/s/{session}/what-if")
+    page.get_by_role("button", name="Apply window").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Apply window").press("Enter")
+    expect(page.get_by_text("Applied window:")).to_be_in_viewport()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Undo", exact=True)).to_be_focused()
+    expect(page.get_by_role("columnheader", name="window").get_by_text("In use")).to_be_visible()
+    asked: list[str] = []
+    page.on(
+        "request", lambda one: asked.append(one.post_data or "") if one.url.endswith("/what-if") else None
+    )
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_role("columnheader", name="budget").get_by_text("In use")).to_be_visible()
+    assert [words for words in asked if '"budget"' not in words] == [], "its answer could come last"
+
+
 @pytest.mark.spec("S5.15", part="page")
 def test_figures_show_size_compactions_cost_cache_and_survival(page: Page, stage: Stage) -> None:
     session = stage.session(talk(10))

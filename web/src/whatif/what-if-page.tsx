@@ -1,4 +1,4 @@
-import { Fragment, useCallback, useEffect, useState } from "react";
+import { Fragment, useEffect, useReducer, useRef, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { applyUsage } from "../chat/open-session";
 import { useSessionEvents } from "../chat/session-events";
@@ -41,26 +41,36 @@ export default function WhatIfPage({ session }: { session: Session }) {
   const [done, setDone] = useState<Applied | null>(null);
   const [undoing, setUndoing] = useState(false);
 
-  const compute = useCallback(async () => {
-    if (!key) return;
-    setBusy(true);
-    const start = performance.now();
-    try {
-      const answer = await api.post<WhatIf>(sessionPath(id, "/what-if"), { columns: key.split(",").map((preset) => ({ preset, label: preset })) });
-      const fresh = await refreshSession(id);
-      setResult({ answer, took: (performance.now() - start) / 1000, messages: fresh?.message_count ?? 0 });
-      setProblem("");
-    } catch (error) {
-      setProblem(errorText(error));
-    }
-    setBusy(false);
-  }, [id, key]);
+  const [round, compute] = useReducer((before: number) => before + 1, 0);
+  const outcome = useRef<HTMLDivElement>(null);
+
   useEffect(() => {
-    void compute();
-  }, [compute]);
+    if (!key) return;
+    // An undo changes the preset, and with it what is compared: an answer about other columns comes too late.
+    let late = false;
+    const ask = async () => {
+      setBusy(true);
+      const start = performance.now();
+      try {
+        const answer = await api.post<WhatIf>(sessionPath(id, "/what-if"), { columns: key.split(",").map((preset) => ({ preset, label: preset })) });
+        const fresh = await refreshSession(id);
+        if (late) return;
+        setResult({ answer, took: (performance.now() - start) / 1000, messages: fresh?.message_count ?? 0 });
+        setProblem("");
+      } catch (error) {
+        if (late) return;
+        setProblem(errorText(error));
+      }
+      setBusy(false);
+    };
+    void ask();
+    return () => {
+      late = true;
+    };
+  }, [id, key, round]);
   const onChange = () => void refreshSession(id);
   // What failed because the server was away is tried again when it is back.
-  useSessionEvents(id, { onMessage: onChange, onSession: onChange, onStream: (open) => (open && problem ? void compute() : onChange()) });
+  useSessionEvents(id, { onMessage: onChange, onSession: onChange, onStream: (open) => (open && problem ? compute() : onChange()) });
 
   const setPresets = (names: string[]) => go(`/s/${encodeURIComponent(id)}/what-if?p=${names.join(",")}`, { replace: true });
   const apply = async (column: Column) => {
@@ -70,11 +80,14 @@ export default function WhatIfPage({ session }: { session: Session }) {
       const answer = await api.post<CompactResult>(sessionPath(id, "/what-if/apply"), { preset: column.preset, at_message: result?.answer.at_message });
       applyUsage(id, answer.usage);
       setDone({ label: column.label, before: column.tokens_before, after: answer.usage.tokens, record: answer.record });
-      await compute();
+      // The button that was pressed is at the end of a long page, and off from now on.
+      outcome.current?.focus();
+      compute();
     } catch (error) {
       setProblem(errorText(error));
+      outcome.current?.focus();
+      setBusy(false);
     }
-    setBusy(false);
   };
 
   const grown = result ? session.message_count - result.messages : 0;
@@ -89,12 +102,13 @@ export default function WhatIfPage({ session }: { session: Session }) {
         </div>
         <span className="ml-auto flex flex-wrap items-center gap-2">
           {result && grown <= 0 && !short && <Tag>At m{Math.max(0, result.answer.at_message - 1)} · computed in {seconds(result.took)}</Tag>}
-          {grown > 0 && <Button small onClick={() => void compute()}>{plural(grown, "new message")}. Recompute</Button>}
+          {grown > 0 && <Button small onClick={compute}>{plural(grown, "new message")}. Recompute</Button>}
           {unused.length > 0 && chosen.length < 4 && (
             <Select label="Add preset" value="" options={[{ value: "", label: "Add preset" }, ...unused.map((preset) => ({ value: preset.name, label: preset.name }))]} onChange={(name) => name && setPresets([...chosen, name])} />
           )}
         </span>
       </div>
+      <div ref={outcome} tabIndex={-1} className="scroll-mt-7 outline-none">
       {problem && <p role="alert" className="mb-4 rounded-[12px] border border-red-line bg-red-soft p-3 text-dense text-red">{problem}</p>}
       {done && (
         <p role="status" className="mb-4 flex items-center gap-3 rounded-[12px] border border-line bg-raised p-3 text-dense">
@@ -102,6 +116,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
           {done.record && <Button small onClick={() => setUndoing(true)}>Undo</Button>}
         </p>
       )}
+      </div>
       {short ? (
         <p className="rounded-[12px] border border-line p-6 text-text-2">Nothing to compact yet.</p>
       ) : result ? (
@@ -155,7 +170,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
           onClose={() => {
             setUndoing(false);
             setDone(null);
-            void compute();
+            compute();
           }}
           onShow={(position) => go(`/s/${encodeURIComponent(id)}?m=${position}`)}
         />
