@@ -103,7 +103,7 @@ def test_a_conversation_from_the_first_word_to_its_end(page: Page, stage: Stage)
     # Rename it, then delete it.
     command(page, "rename")
     expect(page.get_by_label("Title")).to_be_focused()
-    page.keyboard.press("Control+a")
+    # What is typed takes the place of the old one.
     page.keyboard.type("Prices")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Prices")

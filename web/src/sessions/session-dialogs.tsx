@@ -23,6 +23,7 @@ export function RenameDialog({ session, onClose }: { session: Session; onClose: 
           aria-label="Title"
           maxLength={200}
           value={title}
+          onFocus={(event) => event.target.select()}
           onChange={(event) => setTitle(event.target.value)}
           className="mt-3 h-9 w-full rounded-[8px] border border-line-2 bg-surface px-3"
         />
