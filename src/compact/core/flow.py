@@ -5,7 +5,7 @@ The order is archive, commit, adopt: a kill anywhere leaves the session entirely
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,12 +48,17 @@ Flow = Generator[Need, Any, Outcome]
 _NO_ROOM = Refusal(RefusalReason.NO_ROOM, "there is no room for one next to what has to stay")
 
 
-def compaction(job: Job, plan: Plan) -> Flow:
+def compaction(job: Job, plan: Plan, adopt: Callable[[Compacted], None] = lambda done: None) -> Flow:
+    """`adopt` is called before the end is told: whoever hears of it and looks finds the record in force."""
     if plan.mode is Mode.NONE and plan.insufficient is None:
         return Unchanged(plan.reason)
     yield Emit(EventName.START, start_data(plan.before, plan.limits, plan.reason), job.step)
     outcome = yield from _run(job, plan) if plan.insufficient is None else _insufficient(job, plan)
-    yield end_event(outcome, plan)
+    try:
+        if isinstance(outcome, Compacted):
+            adopt(outcome)
+    finally:
+        yield end_event(outcome, plan)
     return outcome
 
 

@@ -186,10 +186,8 @@ class Engine:
         # Used or not, a staged summary is gone: it was made for this compaction.
         staged, now.session.staged = now.session.staged, None
         job, plan = with_staged(staged, job, plan)
-        outcome = yield from compaction(job, plan)
-        if isinstance(outcome, Compacted):
-            self._adopt(now, job, outcome)
-        elif isinstance(outcome, Failed) and (outcome.stage is Stage.PLAN or not fits):
+        outcome = yield from compaction(job, plan, lambda done: self._adopt(now, job, done))
+        if isinstance(outcome, Failed) and (outcome.stage is Stage.PLAN or not fits):
             raise outcome.cause
         elif outcome == Unchanged(Reason.ABORTED):
             now.session.failed_fold = _fold(now.history)

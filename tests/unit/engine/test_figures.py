@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 
-from compact.model.event import EventName
+from compact import CompactConfig, CompactManager
+from compact.model.event import Event, EventName
+from compact.tracing.stream import Immediate
 from support.raw import Desk, pairs, protected, system, user
 
 HISTORY = [
@@ -48,3 +52,24 @@ def test_what_is_pinned_counts_the_system_messages() -> None:
     (layers,) = desk.events(EventName.PRUNED_MESSAGES)
     decision = desk.events(EventName.TRIGGER_DECISION)[-1]
     assert layers.data["pinned"] == decision.data["kept"]["pinned"] == 4
+
+
+def test_whoever_hears_of_a_compaction_finds_it_in_force() -> None:
+    seen: list[str | None] = []
+
+    def look(event: Event) -> None:
+        if event.name == EventName.COMPLETE:
+            # Another thread, as a page that asks: it waits for nobody.
+            asking = Thread(target=lambda: seen.append(in_force()))
+            asking.start()
+            asking.join(10)
+
+    def in_force() -> str | None:
+        record = manager.usage("s", HISTORY).record
+        return record.id if record is not None else None
+
+    config = CompactConfig(max_context_tokens=2_000, counter="chars4", archive={"adapter": "none"})
+    manager = CompactManager(config, exporters=[Immediate(look)])
+    prepared = manager.prepare("s", HISTORY)
+    assert prepared.record is not None
+    assert seen == [prepared.record.id]
