@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
@@ -14,7 +14,7 @@ from compact.evidence.holder import holder
 from compact.evidence.mentions import ASSISTANT, CALL, KIND_WEIGHT, MOST_VALUES, TOOL, USER, Mentions
 from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
-from compact.evidence.secrets import Hiding
+from compact.evidence.secrets import Find, Hiding
 from compact.evidence.steps import Step, arguments_of, edits_in, steps_of
 from compact.evidence.values import values_in
 from compact.model.message import (
@@ -46,16 +46,16 @@ def extract(
     positions: Sequence[int] = (),
     earlier: Sequence[Evidence] = (),
     *,
-    is_secret: Callable[[str], bool] | None = None,
+    secrets_in: Find | None = None,
     room: int | None = None,
 ) -> tuple[Evidence, ...]:
-    """All units of `messages`, in order, then their values, best first. Skips what `is_secret` matches.
+    """All units of `messages`, in order, then their values, best first. Leaves out what `secrets_in` finds.
 
     `earlier`: the ledger so far, which may have the question that the first message answers. `room`: tokens
     of the summary they are for; it limits what only tools named.
     """
     where = tuple(positions) or tuple(range(len(messages)))
-    hiding = Hiding(is_secret)
+    hiding = Hiding(secrets_in)
     units: list[Evidence] = []
     steps: list[Step] = []
     mentions = Mentions()

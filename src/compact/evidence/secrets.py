@@ -19,34 +19,32 @@ _SHORTEST = 6  # shorter values occur in too many places to be identified as the
 _LONG_WORD, _DEEPEST = 12, 40
 _SINGLE = frozenset({str, int, float, bool, type(None)})
 _MANY, _AT_ONCE = 64, 4_096
-_WORDS_BEFORE = 8  # how far back the word that reveals a secret may be: "the password was set to …"
+_JSON_WEB_KEY = frozenset("d p q dp dq qi k".split())  # its private fields
+Find = Callable[[str], Sequence[tuple[int, int]]]  # where the secrets of a text are, by character
 
 
 class Hiding:
     """Leaves secrets out of texts and of the data of calls and results.
 
-    `is_secret` decides for a text; without it nothing is hidden. Values that a field's name revealed are
+    `secrets_in` finds them in a text; without it nothing is hidden. Values that a field's name revealed are
     remembered in `values`, since they may be said again without that name.
     """
 
-    def __init__(self, is_secret: Callable[[str], bool] | None) -> None:
-        self._is_secret = is_secret
+    def __init__(self, secrets_in: Find | None) -> None:
+        self._find = secrets_in
         self.values: set[str] = set()
         self._cleaned: dict[int, tuple[object, Any]] = {}
 
     def text(self, text: str) -> str:
-        """The text without the words that make it secret; empty if a secret spans several lines."""
-        is_secret = self._is_secret
-        if not text or is_secret is None or not is_secret(text):
-            return text
-        kept = "\n".join(
-            line if not is_secret(line) else _without_words(line, is_secret) for line in text.split("\n")
-        )
-        return "" if is_secret(kept) else kept
+        """The text with a mark for each secret; the same object if it has none."""
+        found = self._find(text) if text and self._find is not None else ()
+        for start, end in reversed(found):
+            text = f"{text[:start]}…{text[end:]}"
+        return text
 
     def data(self, value: Any) -> Any:
         """A copy of JSON-like data without the fields that hold secrets."""
-        return value if self._is_secret is None else self._data(value, "", _DEEPEST)
+        return value if self._find is None else self._data(value, "", _DEEPEST)
 
     def once(self, owner: object, data: Callable[[], Any]) -> Any:
         """`data` without its secrets, searched once per owner."""
@@ -64,7 +62,7 @@ class Hiding:
             return None
         if isinstance(value, str):
             named = key and value and "\n" not in value
-            if named and self._is_secret is not None and self._is_secret(f"{key}: {value}"):
+            if named and self._find is not None and self._find(f"{key}: {value}"):
                 self._remember(value)
                 return ""
             return self.text(value)
@@ -73,17 +71,22 @@ class Hiding:
         if isinstance(value, list | tuple):
             if len(value) > _MANY and self._is_innocent(value, key):
                 return list(value)
+            line = " ".join(inner for inner in value[:_MANY] if isinstance(inner, str))
+            if (
+                len(value) <= _MANY and (shown := self.text(line)) is not line
+            ):  # `["login", "--password", "…"]`
+                value = [shown, *(inner for inner in value if not isinstance(inner, str))]
             return [self._data(inner, key, depth - 1) for inner in value]
         return value
 
     def _is_innocent(self, values: Sequence[Any], key: str) -> bool:
         """Whether a long array of scalars holds no secret: checked all at once, not one by one."""
-        if self._is_secret is None or not _SINGLE.issuperset(map(type, values)):
+        if self._find is None or not _SINGLE.issuperset(map(type, values)):
             return False
         label = f"{key}: " if key else ""
         for start in range(0, len(values), _AT_ONCE):
             lines = [f"{label}{value}" for value in values[start : start + _AT_ONCE]]
-            if self._is_secret("\n".join(lines)):
+            if self._find("\n".join(lines)):
                 return False
         return True
 
@@ -94,7 +97,11 @@ class Hiding:
         clean: dict[Any, Any] = {}
         for inner_key, inner in value.items():
             name = str(inner_key)
-            secret = _names_a_secret(name) or (named and name == "value")
+            secret = (
+                _names_a_secret(name)
+                or (named and name == "value")
+                or ("kty" in value and name in _JSON_WEB_KEY)
+            )
             if secret and inner not in (None, True, False):
                 self._remember(inner)
             else:
@@ -106,14 +113,6 @@ class Hiding:
             # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
             if len(text) >= (_LONG_WORD if text.isalpha() else _SHORTEST):
                 self.values.add(text)
-
-
-def _without_words(line: str, is_secret: Callable[[str], bool]) -> str:
-    words: list[str] = []
-    for word in line.split():
-        if not is_secret(" ".join([*words[-_WORDS_BEFORE:], word])):
-            words.append(word)
-    return " ".join(words)
 
 
 def _names_a_secret(key: str) -> bool:

@@ -127,7 +127,9 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
     words = [word.lower() for word in _TOOL_WORD.findall(call.name[:_HEAD])]
     if command and "path" in arguments and len(command.split()) == 1:
         words, command = [*words, *command.lower().split("_")], ""
-    status, failed, error, result, failing = _ending(answered[1] if answered else None, bool(command))
+    answer = answered[1] if answered else ToolResult("", "")
+    said = hiding.text(answer.text)
+    status, failed, error, result, failing = _ending(said, answer.is_error, bool(command))
     bare = _CD.sub("", command).strip()
     changes = tuple(_changed_by(bare) if command else _changed_by_tool(words, arguments))
     texts = (arguments.get(key) for key in _TEXT_KEYS)
@@ -228,15 +230,12 @@ def _changed_by(command: str) -> Iterator[tuple[str, str]]:
             yield name, effect
 
 
-def _ending(answer: ToolResult | None, ran: bool) -> tuple[str, bool, str, str, tuple[str, ...]]:
+def _ending(text: str, is_error: bool, ran: bool) -> tuple[str, bool, str, str, tuple[str, ...]]:
     """Status, whether it failed, the error line, the summary line of a test run, the failing tests."""
-    if answer is None:
-        return "", False, "", "", ()
-    text = answer.text
     head, tail = text[:400], text[-_TAIL:]
     code = _exit_code(head, text[-400:] if len(text) > 400 else "") if ran or text[:1] == "{" else None
     opens = _OPENING.match(head) is not None
-    failed = answer.is_error or code not in (None, "0") or (opens and code is None)
+    failed = is_error or code not in (None, "0") or (opens and code is None)
     error = result = ""
     failing: tuple[str, ...] = ()
     if ran and ("passed" in tail or "failed" in tail or "FAILED" in tail or "\nOK" in tail):

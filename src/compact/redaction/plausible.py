@@ -38,6 +38,7 @@ _PLACEHOLDER = re.compile(
     rb"[\[{<]?(?:your|insert|enter|replace)[-_ ](?:\w+[-_ ])*"
     rb"(?:pass\w*|key|token|secret|pwd|here|value|me)[-_a-z]*[\]}>]?|x{3,}|\*{3,}|\.{3,}|_{3,}"
 )
+_HIDDEN = re.compile(rb"[\s\"'`(]*(?:<REDACTED>|\xe2\x80\xa6)(?:[\s\"'`.,;:!?)\]]|\xe2\x80\x9d)*")  # … and ”
 _ADDRESS = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@]+(?:[/?#]\S*)?")
 # The start of the line below `if not password:`.
 _STATEMENT = re.compile(
@@ -155,6 +156,11 @@ def is_no_value(value: bytes) -> bool:
 def is_address(value: bytes) -> bool:
     """Where a secret is set or requested: a URL without a user name."""
     return b"://" in value and _ADDRESS.fullmatch(value) is not None
+
+
+def is_hidden(value: bytes) -> bool:
+    """A mark that stands where a secret was, and the quotes or marks of the sentence around it."""
+    return len(value) <= 40 and _HIDDEN.fullmatch(value) is not None
 
 
 def is_placeholder(value: bytes) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError
-from compact.redaction import commands, prose, separators
+from compact.redaction import commands, plausible, prose, separators
 from compact.redaction.blocks import BlockScalars, block_scalars
 from compact.redaction.calls import CALLS
 from compact.redaction.decode import Decoded
@@ -207,6 +207,8 @@ class Scanner:
             of_several = of_several or before < len(found)
         for pattern in self._user:
             find_user(pattern, data, found)
+        if found:
+            found = [span for span in found if not plausible.is_hidden(data[slice(*span)])]
         return merged(found) if of_several or self._user else found
 
     def _find_decoded(self, decoded: Decoded, found: list[Span]) -> None:

@@ -80,7 +80,7 @@ def _composed(
         counter,
         adds=adds,
         min_chars=config.policy.summary_min_chars,
-        is_secret=redactor.is_secret if redactor.enabled else None,
+        secrets_in=redactor.secret_spans if redactor.enabled else None,
     )
 
 

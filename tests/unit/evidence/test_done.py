@@ -9,6 +9,7 @@ import pytest
 from compact.evidence import extract
 from compact.model.message import Message
 from compact.model.summary import EvidenceKind
+from compact.redaction.redactor import Redactor
 from support.conversations import assistant, call, result, user
 
 BLOCK = "<<<<<<< SEARCH\nopen_gate()\n=======\nopen_gate(slowly=True)\n>>>>>>> REPLACE"
@@ -54,3 +55,17 @@ def test_a_call_shows_short_data_and_only_hints_at_long_data() -> None:
     done = [unit.value for unit in units if unit.kind is EvidenceKind.DONE]
     assert done == ['update_booking(booking=JG7FMM, seats=["2A", "2B"], flights=[…], note={…})']
     assert {"HAT100", "HAT104"} <= {unit.value for unit in units}
+
+
+def test_an_error_and_a_failing_test_are_quoted_without_their_secrets() -> None:
+    secret = "sk-proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY" * 2
+    output = (
+        f"FAILED tests/test_{secret}.py\n1 failed for {secret} in 2s\nfatal: no key {secret}\nexit code: 1"
+    )
+    units = extract(
+        [call("call_1", "bash", '{"command": "make test"}'), result("call_1", output)],
+        secrets_in=Redactor().secret_spans,
+    )
+    quoted = [unit.value for unit in units if unit.kind is EvidenceKind.ERROR]
+    assert "fatal: no key …" in quoted
+    assert secret[8:] not in " ".join(f"{unit.value} {unit.context}" for unit in units)

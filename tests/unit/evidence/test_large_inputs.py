@@ -21,7 +21,7 @@ def test_arrays_of_numbers_are_asked_about_many_at_a_time_and_once(monkeypatch) 
     judge = values._judge
     monkeypatch.setattr(values, "_judge", lambda word: judged.append(word) or judge(word))
     arguments = json.dumps({"rows": list(range(40_000))})
-    extract([call("call_1", "add", arguments)], is_secret=lambda text: bool(asked.append(len(text))))
+    extract([call("call_1", "add", arguments)], secrets_in=lambda text: asked.append(len(text)) or ())
     assert len(asked) <= 12
     assert sum(asked) < 2 * len(arguments) + 40_000 * len("rows: ")
     assert not [word for word in judged if word.isdigit()]

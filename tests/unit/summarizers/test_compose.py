@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from compact.core.render import UNTRUSTED_HEADING
@@ -120,9 +122,10 @@ def test_an_embedded_summary_that_is_too_short_is_refused(min_chars: int, reason
 
 
 def test_secrets_are_not_evidence() -> None:
-    composer = Composer(
-        CallableSummarizer(Scribe("A key was set.")), COUNTER, is_secret=lambda value: "sk_live" in value
-    )
+    def secrets_in(text: str) -> list[tuple[int, int]]:
+        return [found.span() for found in re.finditer(r"sk_live\w+", text)]
+
+    composer = Composer(CallableSummarizer(Scribe("A key was set.")), COUNTER, secrets_in=secrets_in)
     summary = composer.summarize(asking(user("Set the key sk_live_4711aa for order OR-5512.")))
     assert "OR-5512" in summary.text
     assert "sk_live" not in summary.text
