@@ -38,6 +38,17 @@ def shown(value: Any) -> str:
 class CompactError(Exception):
     """Base of all errors of this package."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exception's own calls the class with the message alone: an error with more arguments could not be
+        # copied, and would break the pool of a worker process that raises it.
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[CompactError], args: tuple[Any, ...]) -> CompactError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
+
 
 class ConfigError(CompactError):
     """A setting is wrong; `path` is the dotted field path."""
