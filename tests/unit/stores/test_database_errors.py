@@ -159,3 +159,24 @@ def test_a_discreet_database_says_nothing_about_itself(tmp_path: Path, raised: E
             raise raised
         assert (str(tmp_path) in str(caught.value)) == (not discreet)
         assert caught.value.__cause__ is raised
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("sqlite://sessions.db", "must have three slashes before a path"),
+        ("sqlite://me:secret-word@host/x.db", "must have three slashes before a path"),
+        ("sqlite+pysqlcipher:///x.db", "must begin with sqlite:/// (got sqlite+pysqlcipher://)"),
+        ("postgresql://host:port/name", "must be a database URL"),
+    ],
+)
+def test_a_url_that_its_own_library_rejects_is_refused_by_name(url: str, told: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        open_store(url)
+    assert str(refused.value).startswith(f"storage.url {told}") and refused.value.path == "storage.url"
+    assert "secret-word" not in str(refused.value)
+
+
+def test_the_url_of_an_asynchronous_program_opens_the_same_file(tmp_path: Path) -> None:
+    open_store(f"sqlite+aiosqlite:///{tmp_path / 's.db'}").append("s", 0, talk("lit"), format="openai-chat")
+    assert open_store(f"sqlite:///{tmp_path / 's.db'}").originals("s")

@@ -104,5 +104,6 @@ def test_a_store_for_programs_serves_no_door(shelf: Shelf, compact: Compact) -> 
 def test_what_is_in_the_table_can_be_opened(scheme: str) -> None:
     from compact.stores import check_url
 
-    check_url(f"{scheme}://host/name")
-    check_url(f"{scheme}+driver://host/name")
+    driver, place = ("pysqlite", "/name.db") if scheme == "sqlite" else ("driver", "host/name")
+    check_url(f"{scheme}://{place}")
+    check_url(f"{scheme}+{driver}://{place}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Double, Engine, cast, create_engine, event, extract, func, literal, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.sql import ColumnElement
 
@@ -27,6 +27,8 @@ _WRITE = "compact_write"
 _UNCHANGED = "The session is unchanged"
 ASK_THE_OWNER = "Try again, or ask whoever runs the server; its log has the reason."
 """What an error advises that must not say more."""
+_SQLITE_DRIVERS = ("sqlite", "sqlite+pysqlite", "sqlite+aiosqlite")
+"""All for the same files, so that a URL of another program can be copied."""
 _AGAIN_SECONDS = 0.01
 _PAGE_BYTES = 8_192
 """For a new file. Messages of 2 to 4 kB, like most tool outputs, leave much of a 4 kB page empty."""
@@ -228,15 +230,27 @@ def database_url(url: str) -> URL:
     """The URL to connect to; ConfigError if no store can be there."""
     try:
         parsed = make_url(url)
-        backend = parsed.get_backend_name()
-    except (ArgumentError, NoSuchModuleError):
+    except (ArgumentError, ValueError):
         # Not repeated: it may contain a password.
         raise ConfigError(
             "storage.url must be a database URL, such as sqlite:///sessions.db or postgresql://host/name.",
             "storage.url",
         ) from None
+    backend = parsed.get_backend_name()
     if backend == "sqlite":
-        return parsed
+        if parsed.host or parsed.username or parsed.password or parsed.port:
+            raise ConfigError(
+                "storage.url must have three slashes before a path, such as sqlite:///sessions.db, four if "
+                "it begins at the root: sqlite:////var/lib/sessions.db.",
+                "storage.url",
+            )
+        if parsed.drivername not in _SQLITE_DRIVERS:
+            raise ConfigError(
+                f"storage.url must begin with sqlite:/// (got {parsed.drivername}://): only Python's own "
+                "driver is used.",
+                "storage.url",
+            )
+        return parsed.set(drivername="sqlite")
     if backend in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
     raise ConfigError(
