@@ -92,22 +92,37 @@ def observe(engine: Engine, call: Call, reported: Any) -> float:
     return now.session.memory.scale
 
 
+_WHOLE = ("prompt_tokens", "prompt_token_count", "promptTokenCount", "promptTokens")
+"""Names of a count of the whole prompt: OpenAI chat, Gemini, AI SDK."""
+_PARTS = (
+    # OpenAI's Responses API and the AI SDK count cached tokens here too, Anthropic and Bedrock separately.
+    ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+    ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
+)
+_HOLDERS = ("usage", "usage_metadata", "usageMetadata")
+"""Where a response has its usage."""
+
+
 def prompt_tokens(reported: Any) -> int:
-    """Prompt tokens in a provider's usage, cached ones included; takes dicts and SDK objects alike."""
+    """Prompt tokens in a provider's usage, cached ones included; from a dict, an object or a response."""
     if isinstance(reported, int):
         return reported
     if isinstance(reported, Usage):
         return reported.input
+    return _counted(reported) or next(filter(None, (_counted(_field(reported, n)) for n in _HOLDERS)), 0)
 
-    def field(name: str) -> int:
-        value = reported.get(name) if isinstance(reported, Mapping) else getattr(reported, name, None)
+
+def _counted(usage: Any) -> int:
+    def tokens(name: str) -> int:
+        value = _field(usage, name)
         return value if isinstance(value, int) else 0
 
-    if field("prompt_tokens"):
-        return field("prompt_tokens")
-    # Anthropic counts cached tokens separately; OpenAI's Responses API includes them in input_tokens.
-    cached = field("cache_read_input_tokens") + field("cache_creation_input_tokens")
-    return field("input_tokens") + cached
+    counts = (*map(tokens, _WHOLE), *(sum(map(tokens, names)) for names in _PARTS))
+    return next(filter(None, counts), 0)
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
 @dataclass(frozen=True, slots=True)

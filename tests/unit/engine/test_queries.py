@@ -118,6 +118,13 @@ def test_what_a_server_adds_to_every_prompt_does_not_inflate_a_short_conversatio
         (SimpleNamespace(prompt_tokens=120), 120),
         (SimpleNamespace(input_tokens=120, cache_read_input_tokens=None), 120),
         (Usage(input=120, cache_read=100), 120),
+        (SimpleNamespace(prompt_token_count=120, cached_content_token_count=90), 120),
+        ({"promptTokenCount": 120, "totalTokenCount": 130}, 120),
+        ({"inputTokens": 20, "cacheReadInputTokens": 90, "cacheWriteInputTokens": 10}, 120),
+        ({"inputTokens": 120, "cachedInputTokens": 90, "outputTokens": 5}, 120),
+        (SimpleNamespace(id="r", usage=SimpleNamespace(prompt_tokens=120)), 120),
+        ({"usageMetadata": {"promptTokenCount": 120}}, 120),
+        ({"usage": None}, 0),
         ({}, 0),
     ],
 )
