@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -306,3 +307,32 @@ def test_a_policy_of_its_own_raises_the_same_errors() -> None:
 def test_settings_cannot_be_changed_afterwards() -> None:
     with pytest.raises(Exception, match="frozen"):
         CompactConfig().model = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("of", "update", "problem"),
+    [
+        (preset("agent"), {"triger_pct": 0.7}, "policy.triger_pct is not a known setting"),
+        (preset("agent"), {"trigger_pct": 7}, "policy.trigger_pct must be 0.0-1.0 (got 7)"),
+        (CompactConfig(), {"max_context_tokens": "8k"}, "max_context_tokens must be a whole number"),
+        (CompactConfig(), {"modle": "gpt-4o"}, "Did you mean model?"),
+    ],
+)
+def test_a_copy_with_changes_is_checked_too(of: Any, update: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(problem)):
+        of.model_copy(update=update)
+
+
+def test_a_copy_has_the_changes_and_keeps_the_rest() -> None:
+    config = CompactConfig(model="gpt-4.1", policy={"trigger_pct": 0.5}, models={"m": {"window": 5}})
+    assert config.model_copy() == config == config.model_copy(update={}, deep=True)
+    changed = config.model_copy(update={"tenant": "t"})
+    assert (changed.tenant, changed.model, changed.policy) == ("t", "gpt-4.1", config.policy)
+    assert changed.models == config.models
+
+
+def test_a_copy_for_another_preset_has_its_policy() -> None:
+    config = CompactConfig(policy={"trigger_pct": 0.5})
+    assert config.model_copy(update={"preset": "agent"}).policy == preset("agent")
+    changes = {"preset": "agent", "policy": {"trigger_pct": 0.6}}
+    assert config.model_copy(update=changes).policy == preset("agent").model_copy(update={"trigger_pct": 0.6})

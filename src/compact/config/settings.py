@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     PositiveFloat,
     PositiveInt,
@@ -23,18 +21,16 @@ from compact.config.loading import first_with_fallbacks
 from compact.errors import ConfigError
 from compact.model.policy import Policy
 from compact.model.problems import config_error, finding
+from compact.model.settings import Settings
 from compact.policies import preset as preset_policy
 
 Name = Annotated[str, Field(min_length=1)]
 
 _LARGEST_WINDOW = 10**12
+_Section = Mapping[str, Any]
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SummarizerSettings(_Settings):
+class SummarizerSettings(Settings):
     """Who writes summaries. Keys are named by the variable that holds them, never written down here."""
 
     name: Literal["auto", "extractive", "openai", "anthropic"] = Field(
@@ -63,7 +59,7 @@ class SummarizerSettings(_Settings):
     )
 
 
-class ArchiveSettings(_Settings):
+class ArchiveSettings(Settings):
     """Where transcripts go before anything is pruned."""
 
     adapter: Literal["none", "fs", "s3"] = "fs"
@@ -90,13 +86,13 @@ class ArchiveSettings(_Settings):
         return self
 
 
-class StorageSettings(_Settings):
+class StorageSettings(Settings):
     """Where sessions live."""
 
     url: str | None = Field(default=None, description="A database URL; None keeps sessions in memory.")
 
 
-class RedactionSettings(_Settings):
+class RedactionSettings(Settings):
     """What is taken out of everything that leaves the process."""
 
     enabled: bool = True
@@ -106,7 +102,7 @@ class RedactionSettings(_Settings):
     pii: tuple[Literal["email", "phone", "card"], ...] = ()
 
 
-class TracingSettings(_Settings):
+class TracingSettings(Settings):
     """Where events go, besides the in-process stream."""
 
     console: bool = Field(default=False, description="Print a line per event to standard error.")
@@ -127,14 +123,14 @@ class TracingSettings(_Settings):
     )
 
 
-class ModelLimits(_Settings):
+class ModelLimits(Settings):
     """Limits of a model that the registry does not know, or knows wrongly."""
 
     window: PositiveInt
     max_output: PositiveInt | None = None
 
 
-class CompactConfig(_Settings):
+class CompactConfig(Settings):
     """All settings of Compact. `policy` may be a Policy or a mapping of changes to the preset."""
 
     model: Name = "gpt-4o"
@@ -154,13 +150,39 @@ class CompactConfig(_Settings):
     tracing: TracingSettings = TracingSettings()
     models: dict[str, ModelLimits] = Field(default_factory=dict, description="Limits by model id.")
 
-    if not TYPE_CHECKING:
-        # Hidden from type checkers, which would otherwise lose the signature that the fields give.
+    if TYPE_CHECKING:
+        # What may be passed, where the fields say what comes of it.
+        def __init__(
+            self,
+            *,
+            model: str = ...,
+            max_context_tokens: int | None = ...,
+            preset: str = ...,
+            policy: Policy | Mapping[str, Any] | None = ...,
+            counter: Literal["auto", "tiktoken", "estimate", "chars4"] = ...,
+            enabled: bool = ...,
+            tenant: str = ...,
+            strip_meta: bool = ...,
+            summarizer: SummarizerSettings | _Section | Sequence[SummarizerSettings | _Section | str] = ...,
+            archive: ArchiveSettings | _Section = ...,
+            storage: StorageSettings | _Section = ...,
+            redaction: RedactionSettings | _Section = ...,
+            tracing: TracingSettings | _Section = ...,
+            models: Mapping[str, ModelLimits | _Section] = ...,
+        ) -> None: ...
+    else:
+
         def __init__(self, **settings: Any) -> None:
             try:
                 super().__init__(**settings)
             except ValidationError as error:
                 raise config_error(error, CompactConfig) from None
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with these changes, checked; another preset brings its own policy, as in `for_model`."""
+        if update and "preset" in update:
+            update = {"policy": None, **update}
+        return super().model_copy(update=update, deep=deep)
 
     @field_validator("summarizer", mode="before")
     @classmethod

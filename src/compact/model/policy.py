@@ -6,9 +6,10 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import Field, PositiveInt, ValidationError
 
 from compact.model.message import Role
+from compact.model.settings import Settings
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
@@ -52,10 +53,8 @@ class Placement(StrEnum):
 OnSummaryFailure = Literal["prune", "keep"]
 
 
-class Policy(BaseModel):
+class Policy(Settings):
     """All numbers of a policy. Defaults are the `budget` preset's."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = "budget"
 
