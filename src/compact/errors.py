@@ -14,7 +14,7 @@ CompactError
 ├── ArchiveError           the archive could not be written; nothing was compacted
 ├── StoreError             the session store could not be read or written
 │   └── HistoryGone        messages cannot be stored, because those before them are not
-└── MissingExtra           an optional dependency is not installed
+└── MissingExtra           an optional dependency is not installed; also a ModuleNotFoundError
 
 Each message says what happened, what is unchanged and what to do next.
 """
@@ -149,8 +149,8 @@ class HistoryGone(StoreError):
         self.session_id = session_id
 
 
-class MissingExtra(CompactError):
-    """An optional dependency is not installed."""
+class MissingExtra(CompactError, ModuleNotFoundError):
+    """An optional dependency is not installed; an ImportError too, as programs that can do without expect."""
 
     def __init__(self, package: str, extra: str, command: str | None = None) -> None:
         command = command or f"pip install 'compact-context[{extra}]'"

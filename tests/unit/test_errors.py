@@ -48,3 +48,8 @@ def test_an_error_is_the_same_after_a_copy_and_in_another_process(kind: type[Com
         assert type(again) is kind
         assert str(again) == str(error)
         assert vars(again) == vars(error)
+
+
+def test_a_missing_extra_is_an_import_error_to_programs_that_can_do_without() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"boto3 is not installed\. Install it with: pip install"):
+        raise errors.MissingExtra("boto3", "s3")
