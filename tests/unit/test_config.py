@@ -128,7 +128,8 @@ def test_variables_win_over_the_file() -> None:
         ({"max_context_tokens": "many"}, "max_context_tokens", "must be a whole number (got 'many'"),
         ({"max_context_tokens": 0}, "max_context_tokens", "must be more than 0 (got 0"),
         ({"enabled": "perhaps"}, "enabled", "must be true or false (got 'perhaps'"),
-        ({"policy": [1]}, "policy", "policy must be a mapping (got [1]"),
+        ({"policy": [1]}, "policy", "policy must be a mapping with fields such as name (got [1]"),
+        ({"storage": "sqlite:///s.db"}, "storage", "storage must be a mapping with fields such as url (got"),
         ({"archive": {"adapter": "s3"}}, "archive.bucket", "archive.bucket must be set"),
         ({"tracing": {"ariadne_timeout": 3}}, "tracing.ariadne_timeout", "more than 0.0 and at most 2.0"),
         ({"models": {"acme": {}}}, "models.acme.window", "models.acme.window must be set"),
@@ -336,3 +337,14 @@ def test_a_copy_for_another_preset_has_its_policy() -> None:
     assert config.model_copy(update={"preset": "agent"}).policy == preset("agent")
     changes = {"preset": "agent", "policy": {"trigger_pct": 0.6}}
     assert config.model_copy(update=changes).policy == preset("agent").model_copy(update={"trigger_pct": 0.6})
+
+
+def test_one_summarizer_may_be_given_by_name_as_in_a_list() -> None:
+    assert load({"summarizer": "extractive"}) == load({"summarizer": ["extractive"]})
+
+
+@pytest.mark.parametrize("given", [lambda request: "", ["extractive", lambda request: ""]])
+def test_a_summarizer_that_is_code_is_sent_to_the_manager(given: Any) -> None:
+    with pytest.raises(ConfigError, match=r"CompactManager\(config, summarizer=…\)") as refused:
+        CompactConfig(summarizer=given)
+    assert refused.value.path == "summarizer"

@@ -71,7 +71,9 @@ def load(
 
 
 def first_with_fallbacks(value: Any) -> Any:
-    """A list of summarizers, some given only by name, as settings: the first, then its fallbacks."""
+    """A summarizer or a list of them, some given only by name, as settings: the first, then its fallbacks."""
+    if isinstance(value, str):
+        return {"name": value}
     if not isinstance(value, list | tuple) or not value:
         return value
     links = [{"name": link} if isinstance(link, str) else link for link in value]

@@ -163,7 +163,10 @@ class CompactConfig(Settings):
             enabled: bool = ...,
             tenant: str = ...,
             strip_meta: bool = ...,
-            summarizer: SummarizerSettings | _Section | Sequence[SummarizerSettings | _Section | str] = ...,
+            summarizer: str
+            | SummarizerSettings
+            | _Section
+            | Sequence[str | SummarizerSettings | _Section] = ...,
             archive: ArchiveSettings | _Section = ...,
             storage: StorageSettings | _Section = ...,
             redaction: RedactionSettings | _Section = ...,
@@ -187,6 +190,13 @@ class CompactConfig(Settings):
     @field_validator("summarizer", mode="before")
     @classmethod
     def _first_of_several(cls, value: Any) -> Any:
+        given = value if isinstance(value, list | tuple) else (value,)
+        if any(callable(one) or hasattr(one, "summarize") for one in given):
+            message = (
+                "summarizer must be settings, and got code. "
+                "Pass functions and objects to the manager: CompactManager(config, summarizer=…)."
+            )
+            raise finding(ConfigError(message, "summarizer"))
         return first_with_fallbacks(value)
 
     @field_validator("max_context_tokens")

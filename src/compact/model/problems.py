@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from compact.errors import ConfigError, shown
-from compact.model.fields import dotted_paths, find, siblings
+from compact.model.fields import dotted_paths, find, siblings, submodel
 
 _OURS = "compact"
 _GOT = re.compile(r"\(got [^()]*(?=\))")
@@ -106,6 +106,8 @@ def _wanted(kind: str, finding: Any, field: FieldInfo | None) -> str:
         return "text, and not empty"
     if "expected" in context:
         return "one of " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
+    if kind.startswith("model_") and field is not None and (section := submodel(field)) is not None:
+        return f"a mapping with fields such as {next(iter(section.model_fields))}"
     return _WANTED.get(kind.partition("_")[0]) or str(finding["msg"]).removeprefix("Input should be ")
 
 

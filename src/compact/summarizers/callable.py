@@ -31,9 +31,9 @@ class CallableSummarizer:
         self, given: Callable[[SummaryRequest], Answer] | Summarizer, timeout: float | None = None
     ) -> None:
         ask = getattr(given, "summarize", None) or given
-        if not callable(ask):
+        if isinstance(given, type) or not callable(ask):
             raise ConfigError(
-                f"A summarizer is a callable or has a method summarize(request); got {type(given).__name__}.",
+                f"A summarizer is a callable or has a method summarize(request); got {_described(given)}.",
                 "summarizer",
             )
         self._ask: Callable[[SummaryRequest], Any] = ask
@@ -85,6 +85,14 @@ class CallableSummarizer:
 def as_summarizer(value: Any, timeout: float | None = None) -> Any:
     """`value` itself if it fills templates on its own, as ours do; else wrapped, with this deadline."""
     return value if getattr(value, "renders_prompt", False) else CallableSummarizer(value, timeout)
+
+
+def _described(wrong: Any) -> str:
+    if isinstance(wrong, type):
+        return f"the class {wrong.__name__}, pass an object of it"
+    if isinstance(wrong, str):
+        return 'str. "extractive" alone is a name here; CompactConfig(summarizer={"name": …}) takes others'
+    return type(wrong).__name__
 
 
 class _Complete(SummaryRequest):

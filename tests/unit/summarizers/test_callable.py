@@ -146,8 +146,22 @@ def test_our_own_errors_keep_their_meaning() -> None:
 
 
 def test_only_what_can_be_called() -> None:
-    with pytest.raises(ConfigError, match="got str"):
-        CallableSummarizer("gpt-4o")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="got int"):
+        CallableSummarizer(5)  # type: ignore[arg-type]
+
+
+def test_a_name_is_sent_to_the_settings() -> None:
+    with pytest.raises(ConfigError, match=r'got str\..*CompactConfig\(summarizer={"name": …}\)'):
+        CallableSummarizer("openai")  # type: ignore[arg-type]
+
+
+def test_a_class_is_refused_before_it_fails_at_every_compaction() -> None:
+    class Mine:
+        def summarize(self, request: SummaryRequest) -> str:
+            return "short"
+
+    with pytest.raises(ConfigError, match="got the class Mine, pass an object of it"):
+        CallableSummarizer(Mine)  # type: ignore[arg-type]
 
 
 def test_ours_are_not_wrapped() -> None:
