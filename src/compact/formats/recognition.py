@@ -170,8 +170,16 @@ def list_to_pass(fields: Mapping[str, Any]) -> str:
     ]
     if lists:
         return f"It holds a list of such objects: pass its {' or '.join(repr(key) for key in lists)}. "
-    single = [key for key, held in fields.items() if isinstance(held, Mapping) and _may_be_message(held)]
-    return f"Pass the {' or '.join(repr(key) for key in single)} of each object. " if single else ""
+    if single := _messages_in(fields):
+        return f"Pass the {' or '.join(map(repr, single))} of each object. "
+    for key, held in fields.items():
+        if is_array(held) and held and isinstance(held[0], Mapping) and (inner := _messages_in(held[0])):
+            return f"Pass its {key}[0].{inner[0]}. "
+    return ""
+
+
+def _messages_in(fields: Mapping[str, Any]) -> list[str]:
+    return [key for key, held in fields.items() if isinstance(held, Mapping) and _may_be_message(held)]
 
 
 def _may_be_message(value: Any) -> bool:

@@ -170,6 +170,8 @@ def test_a_refusal_names_the_list_to_pass() -> None:
         recognize([OTHER_PROGRAMS[3]])
     with pytest.raises(FormatError, match="Pass the 'message' of each object"):
         recognize([OTHER_PROGRAMS[0]])
+    with pytest.raises(FormatError, match=r"Pass its choices\[0\]\.message\."):
+        recognize([PLAIN, {"object": "chat.completion", "choices": [{"index": 0, "message": PLAIN}]}])
     with pytest.raises(FormatError, match="pass its 'history'"):
         recognize([{"title": "x", "history": [PLAIN]}])
 
