@@ -17,6 +17,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 T = TypeVar("T")
 P = ParamSpec("P")
 Owner = TypeVar("Owner")
+Twin = TypeVar("Twin", bound=Callable[..., Any])
 Translate = Callable[[Exception], Exception]
 
 
@@ -95,6 +96,16 @@ def in_thread(
         return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
 
     return twin
+
+
+def documented_by(method: Callable[..., Any]) -> Callable[[Twin], Twin]:
+    """For an asynchronous twin that is written out: `help` shows the method's own words."""
+
+    def document(twin: Twin) -> Twin:
+        twin.__doc__ = method.__doc__
+        return twin
+
+    return document
 
 
 def _invoke(function: Callable[..., Any], arguments: tuple[Any, ...], translate: Translate) -> Any:

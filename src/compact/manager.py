@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Literal, Self
 
-from compact.calling import in_thread
+from compact.calling import documented_by, in_thread
 from compact.config import CompactConfig
 from compact.engine import queries, undo
 from compact.engine.drivers import arun, run
@@ -116,6 +116,7 @@ class CompactManager:
 
     @property
     def window(self) -> int:
+        """In tokens: the model's, or `max_context_tokens` of the settings."""
         return self._engine.window
 
     @property
@@ -305,11 +306,13 @@ class CompactManager:
 
     # Async versions. `warn`, `for_model` and `reload` never block, so they have none.
 
+    @documented_by(preflight)
     async def apreflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         return (await self._arun(Call(session_id, messages, tools, system))).messages
 
+    @documented_by(prepare)
     async def aprepare(
         self,
         session_id: str,
@@ -330,6 +333,7 @@ class CompactManager:
                 raise
             return await asyncio.to_thread(self._engine.passed, call, error)
 
+    @documented_by(manual_compact)
     async def amanual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
@@ -337,12 +341,14 @@ class CompactManager:
         call = await self._afilled(Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL))
         return (await self._arun(call)).messages
 
+    @documented_by(end_turn)
     async def aend_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         call = await self._afilled(Call(session_id, messages, tools, system, reason=Reason.END_TURN))
         return (await self._arun(call)).messages
 
+    @documented_by(prepare_ahead)
     async def aprepare_ahead(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> bool:

@@ -10,6 +10,9 @@ import sys
 import pytest
 
 import compact
+from compact.model import outcome
+from compact.model.summary import Summary
+from support.raw import Desk, pairs, user
 
 VENDORS = (
     "agents anthropic boto3 genai_prices httpx openai psycopg pydantic re2 requests sqlalchemy tiktoken yaml"
@@ -85,3 +88,22 @@ def test_every_public_class_and_function_says_what_it_is() -> None:
         if inspect.isclass(found) or inspect.isfunction(found):
             # A dataclass without a docstring gets its signature for one.
             assert found.__doc__ and not found.__doc__.startswith(f"{name}("), name
+
+
+def test_every_method_and_result_of_a_manager_says_what_it_is() -> None:
+    for name, member in vars(compact.CompactManager).items():
+        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+            assert member.__doc__, name
+    for result in (outcome.TokenCounts, outcome.Debug, outcome.OverflowCheck, outcome.ContextUsage, Summary):
+        assert result.__doc__ and not result.__doc__.startswith(f"{result.__name__}("), result
+    assert compact.CompactManager.aprepare.__doc__ == compact.CompactManager.prepare.__doc__
+
+
+def test_a_result_can_be_read_at_a_prompt() -> None:
+    desk = Desk(window=4_000)
+    ready = desk.prepare([*pairs(60), user("new")])
+    assert isinstance(ready.outcome, outcome.Compacted)
+    summary = compact.summarize(pairs(60), 400)
+    for shown in (ready.record, ready.outcome, summary):
+        assert len(repr(shown)) < 1_500 + 2 * len(summary.text), type(shown)
+    assert "step=1" in repr(ready.record)

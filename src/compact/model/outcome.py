@@ -29,8 +29,8 @@ class Compacted:
     """A compaction ran and was committed."""
 
     record: Record
-    plan: Plan
-    items: Sequence[Any]
+    plan: Plan = field(repr=False)
+    items: Sequence[Any] = field(repr=False)
     """The new view."""
     tokens_after: int
     summary: Summary | None = None
@@ -78,6 +78,8 @@ def reason_of(outcome: Outcome) -> Reason:
 
 @value
 class TokenCounts:
+    """The size of the prompt as it came, after each step of a compaction, and as it is returned."""
+
     before: int
     after_prune: int
     after_compact: int
@@ -86,6 +88,8 @@ class TokenCounts:
 
 @value
 class Debug:
+    """What was done to the prompt, and why."""
+
     outputs_cleared: int = 0
     messages_compacted: int = 0
     tools_touched: tuple[str, ...] = ()
@@ -114,6 +118,8 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class OverflowCheck:
+    """The result of `overflow`, in tokens: `available` is what is left of the window without the reserve."""
+
     is_overflow: bool
     current: int
     available: int

@@ -52,18 +52,21 @@ Entry = Kept | Cleared | Injected
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One compaction. Keys and digests only; bodies live in the store's originals."""
+    """One compaction. Keys and digests only; bodies live in the store's originals.
+
+    Its `repr` leaves out what is not for reading: hashes, entries, evidence.
+    """
 
     id: str
     session_id: str
     kind: RecordKind
-    source: bytes
+    source: bytes = field(repr=False)
     """Chain hash of the originals up to the last one this record changes."""
     source_length: int
     """How many originals that is."""
-    output: bytes
+    output: bytes = field(repr=False)
     """Chain hash of what replaces them."""
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...] = field(repr=False)
     """What replaces them."""
     policy_hash: str
     parent: str | None = None
@@ -77,7 +80,7 @@ class Record:
     note: str = ""
     strategy: str = ""
     summary: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
     tokens_before: int = 0
     tokens_after: int = 0
     messages_replaced: int = 0
@@ -89,9 +92,9 @@ class Record:
     """The handle for recalling everything that this record's summary or marker replaced."""
     reached: int = 0
     """How many originals the conversation had: this step's archive file ends there. 0 if there is none."""
-    reached_key: bytes = b""
+    reached_key: bytes = field(default=b"", repr=False)
     """Chain hash of those originals."""
-    kept: Survival = UNKNOWN
+    kept: Survival = field(default=UNKNOWN, repr=False)
     """How much of the session's ledger was in the prompt right after this compaction."""
 
     @property

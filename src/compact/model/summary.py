@@ -103,11 +103,13 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """What a summarizer wrote, and what it was made from."""
+
     text: str
     tokens: int = 0
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
     """The whole ledger: units of the span and of what was summarized before it."""
-    added: tuple[Evidence, ...] = ()
+    added: tuple[Evidence, ...] = field(default=(), repr=False)
     """What a record keeps of the span's own units; with its parents' units it makes the next ledger."""
     survival: Mapping[str, float] = field(default_factory=dict)
     """Share of the evidence, by kind, that the text still contains; "all" is the total."""
@@ -117,7 +119,7 @@ class Summary:
     model: str = "extractive"
     usage: Usage | None = None
     """The provider's report for making it; None if no model was called."""
-    kept: Survival = UNKNOWN
+    kept: Survival = field(default=UNKNOWN, repr=False)
     """How much of the ledger the text contains, counted by kind, and the best of what it lacks."""
 
     @property
