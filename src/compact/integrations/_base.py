@@ -14,7 +14,15 @@ from itertools import chain
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from compact import CompactManager, InsufficientBudget, Prepared, SessionBusy, count_tokens, says_too_long
+from compact import (
+    CompactManager,
+    ConfigError,
+    InsufficientBudget,
+    Prepared,
+    SessionBusy,
+    count_tokens,
+    says_too_long,
+)
 
 SessionId = str | Callable[[Any], str] | None
 """The id itself, a function from the framework's context to it, or None: see `session_of`."""
@@ -62,12 +70,23 @@ def _role(message: Any) -> str:
     return str(getattr(found, "value", found))
 
 
+def checked(manager: Any) -> CompactManager:
+    """The manager; now, not at the first call of a model, the error if it is none."""
+    if not isinstance(manager, CompactManager):
+        raise ConfigError(
+            f"manager must be a CompactManager, not {type(manager).__name__}. Settings go into one with "
+            "CompactManager(CompactConfig(…)); a session id is an argument of its own, session_id.",
+            "manager",
+        )
+    return manager
+
+
 def speaking(manager: CompactManager, format: str, model: str | None = None) -> CompactManager:
     """A light sibling of the manager for messages in this format, and for `model` if given.
 
     A window that the settings name holds for every model.
     """
-    siblings = _siblings.setdefault(manager, {})
+    siblings = _siblings.setdefault(checked(manager), {})
     key = (format, model or "")
     if key not in siblings:
         window, named = manager.config.max_context_tokens, model or manager.config.model

@@ -20,6 +20,7 @@ from compact.integrations._base import (
     acompact_hard,
     afit,
     aobserve,
+    checked,
     compact_hard,
     fit,
     is_overflow,
@@ -90,7 +91,7 @@ class _Managers:
     """The given manager, or one per model, all on one store."""
 
     def __init__(self, given: CompactManager | None) -> None:
-        self._given = given
+        self._given = given if given is None else checked(given)
         self._first: CompactManager | None = None
 
     def of(self, model: str, format: str) -> CompactManager:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from compact import CompactError, CompactManager, MissingExtra
+from compact.integrations._base import checked
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -40,7 +41,7 @@ class _Tools:
     """The tools; their docstrings and types are what a client sees."""
 
     def __init__(self, manager: CompactManager) -> None:
-        self._manager = manager
+        self._manager = checked(manager)
 
     async def compact(
         self,

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from compact import CompactManager, ConfigError, MissingExtra
-from compact.integrations._base import SessionId, aend_turn, afit, aobserve, session_of
+from compact.integrations._base import SessionId, aend_turn, afit, aobserve, checked, session_of
 
 try:
     from agents import (
@@ -64,6 +64,7 @@ def compact_filter(
     Instructions, tools, handoffs and the output schema are counted as the SDK sends them. Instructions and
     all items that are not replaced stay unchanged.
     """
+    checked(manager)
     wire = ToolsOnTheWire()
 
     async def fitting(data: CallModelData[Any]) -> ModelInputData:
@@ -120,6 +121,8 @@ def before_model_call(manager: CompactManager) -> Callable[[Any], None]:
     `ctx` has `session_id` and `messages`, and may have `tools` and `system`, which are counted.
     """
 
+    checked(manager)
+
     def hook(ctx: Any) -> None:
         tools, system = getattr(ctx, "tools", None), getattr(ctx, "system", None)
         ctx.messages = manager.preflight(ctx.session_id, ctx.messages, tools=tools, system=system)
@@ -136,7 +139,7 @@ class CompactModel(Model):
 
     def __init__(self, model: Model, manager: CompactManager, session_id: SessionId = None) -> None:
         self._model = model
-        self._manager = manager
+        self._manager = checked(manager)
         self._session_id = session_id
 
     async def get_response(
@@ -201,7 +204,7 @@ class CompactHooks(RunHooks[Any]):
     """
 
     def __init__(self, manager: CompactManager, session_id: SessionId = None) -> None:
-        self._manager = manager
+        self._manager = checked(manager)
         self._session_id = session_id
         self._asked: WeakKeyDictionary[Any, tuple[list[TResponseInputItem], str | None]] = WeakKeyDictionary()
         self._open: dict[str, list[TResponseInputItem]] = {}
@@ -258,7 +261,7 @@ class CompactSession:
         self.session_id = underlying.session_id
         self.session_settings: SessionSettings | None = getattr(underlying, "session_settings", None)
         self._ignore_ids_for_matching = bool(getattr(underlying, "_ignore_ids_for_matching", False))
-        self._manager = manager
+        self._manager = checked(manager)
         self._takes_wrapper = _takes_wrapper(underlying)
 
     async def get_items(
