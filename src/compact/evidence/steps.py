@@ -91,16 +91,18 @@ def steps_of(messages: Sequence[Message], positions: Sequence[int], hiding: Hidi
 
 
 def edits_in(text: str, at: int) -> Iterator[Step]:
-    """What a text edits itself, in blocks of SEARCH and REPLACE that follow the name of their file."""
-    before, *blocks = _SEARCH.split(text) if "<<< SEARCH" in text else (text,)
+    """What a text edits itself, in blocks of SEARCH and REPLACE; the line before names the file."""
+    before, *blocks = _SEARCH.split("\n" + text.replace("\r\n", "\n")) if "<<< SEARCH" in text else (text,)
     name = ""
     for block in blocks:
-        near = [line.strip(" \t*#:`") for line in before.rstrip().split("\n")[-3:] if "```" not in line]
-        name = next((line for line in reversed(near) if classify(line) is EvidenceKind.PATH), name)
-        if name:
-            added = block.partition("\n=======\n")[2].partition("\n>>>>>>>")[0]
+        if lines := [line for line in before.split("\n")[1:] if line.strip() and "```" not in line]:
+            name = lines[-1].strip(" \t*#:`")
+            alone = len(lines[-1].split()) == 1 and lines[-1].rstrip()[-1] != ":"
+            is_named = alone or classify(name) is EvidenceKind.PATH
+        if name and is_named:
+            added = f"\n{block}".partition("\n=======\n")[2].partition("\n>>>>>>>")[0]
             yield Step(at, at, changes=((name, "edited"),), added=added)
-        before = block
+        before = block.rpartition("\n>>>>>>>")[2]
 
 
 _NUMBERS_AS_TEXT = json.JSONDecoder(parse_float=str, parse_int=str)

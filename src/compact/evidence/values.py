@@ -34,7 +34,7 @@ _SEGMENT = re.compile(r"[\w.@+~$-]+")
 _HIDDEN = re.compile(r"\.[a-z][a-z\d_-]+(?:/[\w.-]*[A-Za-z]|\.[a-z\d_]+$|$)")
 _UNNAMED = re.compile(  # types, options, bytes, hunks of a diff, formats, measures
     r"(?:u?int|float|complex|datetime)\d{1,3}|-\w|0\d?[a-z]|000\d+|[1-9]\d{0,3}(?:,\d+)?[acd]\d{1,4}|[\w.]+%\d+|"
-    r"%\S+|\d+-[a-z]|\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}(?:\.\d+)?"
+    r"%\S+|\d+-[a-z]|\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}|[a-z]-[\d.]+"
 )
 _SIDE = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 _OWN = re.compile(r"^(?:self|this)\.(?=\w)")

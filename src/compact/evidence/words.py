@@ -91,8 +91,7 @@ class Lexicon:
         self.size = 0
         self.words: dict[str, tuple[str, ...]] = {}  # content words in lowercase
         self.capitals: dict[str, tuple[str, ...]] = {}  # those written with a capital, if any
-        self.cued: dict[str, set[str]] = {name: set() for name in self._tongues.cues}
-        """For each cue, the runs that may belong to it."""
+        self.cued: dict[str, set[str]] = {cue: set() for cue in self._tongues.cues}  # runs that may be of it
 
     def learn(self, runs: Sequence[str]) -> None:
         for run in set(runs).difference(self.seen):

@@ -41,6 +41,22 @@ def test_blocks_without_a_name_of_their_own_edit_the_file_before() -> None:
     ]
 
 
+def test_files_without_an_ending_and_new_files_are_edited_too() -> None:
+    new = "<<<<<<< SEARCH\n=======\nall: harbor gate dock\n>>>>>>> REPLACE"
+    assert edited(
+        assistant(f"harbor/gate.py\n{BLOCK}\n\nMakefile\n```\n{new}\n```".replace("\n", "\r\n"))
+    ) == [
+        ("harbor/gate.py", "file edited | open_gate(slowly=True)"),
+        ("Makefile", "file edited | all: harbor gate dock"),
+    ]
+
+
+def test_what_a_block_puts_there_names_no_file() -> None:
+    listed = "<<<<<<< SEARCH\nx\n=======\nharbor/dock.py\n>>>>>>> REPLACE"
+    files = edited(assistant(f"harbor/list.txt\n{listed}\n{BLOCK}\n\nAnd for the rest:\n{BLOCK}"))
+    assert [name for name, _ in files] == ["harbor/list.txt"]
+
+
 def test_what_names_no_file_or_is_a_users_paste_edits_nothing() -> None:
     assert edited(assistant(f"Look at this:\n{BLOCK}")) == []
     assert edited(user(f"harbor/gate.py\n{BLOCK}")) == []

@@ -158,7 +158,8 @@ def _maybe_shown(values: Sequence[str], text: str) -> Sequence[str]:
     """Those of the values that the user's message has, or may have, only in text that it shows."""
     by = voices_in(text)
     if len(by.own.split()) < RUN:
-        # Too little is surely the user's own to vouch for values that only repeat the rest.
+        # Too little is surely the user's own to vouch for values that only repeat the rest. Few values come
+        # from one message, however long it is, so each may be compared with every line.
         lines = [line.split() for line in f"{by.unsure}\n{by.shown}".split("\n")]
         doubted = [f" {' '.join(words)} " for words in lines if len(words) >= RUN]
         if all(_repeats(value, doubted) for value in values):
