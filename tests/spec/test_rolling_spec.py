@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from compact import CompactConfig, CompactManager
 from compact.errors import SummarizerError
-from compact.model.event import EventName
+from compact.model.event import Event, EventName
 from compact.model.summary import Summary
 from compact.policies import PRESETS
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
+from compact.tracing.stream import Immediate
 from support.raw import (
     LONG_ENOUGH,
     Raw,
@@ -340,3 +344,24 @@ def test_the_quarter_is_settable_and_what_does_not_fit_is_summarized_anyway() ->
     full = Desk("rolling", window=8_000)
     out = full.preflight([*pairs(60, 50), user("a whole file", 3_000)])
     assert full.summarizer.calls == 1 and full.tokens(out) <= 7_900
+
+
+@pytest.mark.spec("S5.5")
+def test_a_short_task_stays_where_steps_push_everything_else_out() -> None:
+    """All there is to say has fewer than 200 characters; without it the model would not know what to do."""
+    told: list[Event] = []
+    config = CompactConfig(
+        preset="rolling", max_context_tokens=8_000, counter="chars4", archive={"adapter": "none"}
+    )
+    manager = CompactManager(config, exporters=[Immediate(told.append)])
+    history = [{"role": "user", "content": "Write the files."}]
+    for number in range(6):
+        arguments = json.dumps({"path": f"src/f{number}.py", "content": "x = compute(value)\n" * 600})
+        function = {"name": "write_file", "arguments": arguments}
+        made = {"id": f"c{number}", "type": "function", "function": function}
+        history.append({"role": "assistant", "content": None, "tool_calls": [made]})
+        history.append({"role": "tool", "tool_call_id": f"c{number}", "content": "ok"})
+        history = list(manager.prepare("s", history).messages)
+        assert "Write the files." in str(history)
+    names = {event.name for event in told}
+    assert EventName.COMPLETE in names and EventName.ERROR not in names

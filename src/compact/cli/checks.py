@@ -22,6 +22,7 @@ from compact.console.stored import shown_url
 from compact.counters import counter_for
 from compact.errors import CompactError, ConfigError, MissingExtra
 from compact.model.policy import Rest
+from compact.model.summary import EMBEDDED
 from compact.models import limits_for
 from compact.models._http import address_problem
 from compact.models.choose import sources
@@ -29,7 +30,6 @@ from compact.models.limits import LimitsSource
 from compact.redaction.scan import compile_user
 from compact.stores import check_url
 from compact.summarizers.api import refuse_template
-from compact.summarizers.chain import EMBEDDED
 from compact.summarizers.templates import check_strategy
 from compact.wiring.vendors import missing_key, summarizer_address, vendor_of
 

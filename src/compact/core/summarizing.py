@@ -18,7 +18,7 @@ from compact.core.view import Item
 from compact.model.event import EventName, Fallback
 from compact.model.message import MessageKind
 from compact.model.plan import Plan
-from compact.model.summary import RefusalReason, Summary, SummaryRequest
+from compact.model.summary import EMBEDDED, RefusalReason, Summary, SummaryRequest
 
 
 def summarize(job: Job, plan: Plan) -> Generator[Need, Any, tuple[Summary | Refusal, tuple[str, ...]]]:
@@ -90,7 +90,7 @@ def _problem(answer: Summary, job: Job, allowance: int) -> Refusal | None:
     text = answer.text.strip()
     if not text:
         return Refusal(RefusalReason.EMPTY, "the summarizer returned nothing")
-    if len(text) < job.policy.summary_min_chars:
+    if answer.model != EMBEDDED and len(text) < job.policy.summary_min_chars:
         return Refusal(RefusalReason.TOO_SHORT, f"the summary has {len(text)} characters")
     size = job.sizes.of_text(answer.text)
     if size > allowance:

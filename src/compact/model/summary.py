@@ -11,6 +11,9 @@ from compact.model.message import Message, Usage
 from compact.model.sections import UNKNOWN, Section, Survival, sections_of
 from compact.model.value import value
 
+EMBEDDED = "extractive"
+"""The summarizer that is built in, and needs no model."""
+
 
 class RefusalReason(StrEnum):
     """Why a returned summary may not be used, or none is asked for."""
@@ -116,7 +119,7 @@ class Summary:
     untrusted: str = ""
     """The part of the text that rests only on tool output (S3.3)."""
     strategy: str = ""
-    model: str = "extractive"
+    model: str = EMBEDDED
     usage: Usage | None = None
     """The provider's report for making it; None if no model was called."""
     kept: Survival = field(default=UNKNOWN, repr=False)

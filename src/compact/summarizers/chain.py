@@ -6,13 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError, SummarizerError, SummaryRefused
-from compact.model.summary import RefusalReason, Summary, SummaryRequest
+from compact.model.summary import EMBEDDED, RefusalReason, Summary, SummaryRequest
 from compact.models._http import hide_keys
 from compact.ports import Summarizer, TokenCounter
 from compact.summarizers.callable import as_summarizer
 from compact.summarizers.extractive import ExtractiveSummarizer
 
-EMBEDDED = "extractive"
 CHANGES_THE_REQUEST = frozenset({RefusalReason.TOO_LONG, RefusalReason.REFUSAL})
 """The flow follows these with a changed request: half the length, or `brief`."""
 Failure = SummarizerError | SummaryRefused

@@ -69,7 +69,7 @@ class Composer:
 
     def _by(self, link: Summarizer, request: SummaryRequest) -> Summary:
         if isinstance(link, ExtractiveSummarizer):
-            return self._long_enough(self._embedded.summarize(request))
+            return _not_empty(self._embedded.summarize(request))
         material, asked = self._divided(request)
         try:
             return self._compose(request, asked, material, as_summary(link.summarize(asked), asked))
@@ -136,16 +136,13 @@ class Composer:
             kept=kept,
         )
 
-    def _long_enough(self, summary: Summary) -> Summary:
-        size = len(summary.text.strip())
-        if size and size >= self._min_chars:
-            return summary
-        reason = RefusalReason.TOO_SHORT if size else RefusalReason.EMPTY
-        raise SummaryRefused(
-            reason.value,
-            f"The summary was refused ({reason.value}): it has {size} characters, {self._min_chars} are "
-            "wanted. It is not used.",
-        )
+
+def _not_empty(summary: Summary) -> Summary:
+    """Short prose may have lost the thread; what the embedded summarizer wrote is all there is to say."""
+    if summary.text.strip():
+        return summary
+    reason = RefusalReason.EMPTY.value
+    raise SummaryRefused(reason, f"The summary was refused ({reason}): there is nothing to say.")
 
 
 def _set_apart(text: str, untrusted: str) -> tuple[str, str]:

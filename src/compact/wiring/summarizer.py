@@ -11,11 +11,11 @@ from compact.counters.margin import Margined
 from compact.engine.output import CachedPrompts
 from compact.engine.state.size_cache import SizeCache
 from compact.model.policy import Rest
-from compact.model.summary import SummaryRequest
+from compact.model.summary import EMBEDDED, SummaryRequest
 from compact.models.limits import limits_for
 from compact.ports import TokenCounter
 from compact.summarizers.api import refuse_template
-from compact.summarizers.chain import EMBEDDED, summarizer_for
+from compact.summarizers.chain import summarizer_for
 from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.fallback import WithEmbedded
 from compact.summarizers.templates import prefix_instructions_for

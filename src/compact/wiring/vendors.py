@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from compact.config import CompactConfig, SummarizerSettings
-from compact.summarizers.chain import EMBEDDED
+from compact.model.summary import EMBEDDED
 
 if TYPE_CHECKING:
     from compact.summarizers._model import ModelSummarizer

@@ -16,6 +16,7 @@ from compact.core.view import Item
 from compact.errors import CompactError
 from compact.model.policy import Policy
 from compact.model.record import Cleared, Kept, Record, RecordKind
+from compact.model.summary import EMBEDDED
 from compact.model.value import value
 from compact.server.http.problems import Problem
 from compact.server.studio import forecast, schemas
@@ -27,7 +28,6 @@ from compact.server.studio.showing import shown_parts
 from compact.server.studio.trial import config_for, copied
 from compact.wiring.vendors import summarizing_model
 
-_EMBEDDED = "extractive"
 _MODES = {
     RecordKind.COMPACTION: "summarize",
     RecordKind.PRUNE: "prune",
@@ -195,7 +195,7 @@ class _Comparison:
             return _ToDo(None, 0.0, round(took, 3))
         model = summarizing_model(config)
         if model is None:
-            return _ToDo(_EMBEDDED, 0.0, round(took, 3))
+            return _ToDo(EMBEDDED, 0.0, round(took, 3))
         kept = {entry.position for entry in record.entries if isinstance(entry, Kept | Cleared)}
         read = sum(size for at, size in enumerate(self._sizes[: record.source_length]) if at not in kept)
         details = details_of(self._conversation.log.store, self._conversation.id).values()

@@ -19,7 +19,7 @@ from compact.evidence.survival import counted, survival
 from compact.evidence.words import clip
 from compact.model.message import MessageKind
 from compact.model.sections import SectionKind, sections_of
-from compact.model.summary import Evidence, EvidenceKind, Summary, SummaryRequest
+from compact.model.summary import EMBEDDED, Evidence, EvidenceKind, Summary, SummaryRequest
 from compact.ports import TokenCounter
 from compact.summarizers.extractive.render import LAST_SAID, Draft, draft
 from compact.summarizers.extractive.strategies import Strategy, strategy_for
@@ -109,7 +109,7 @@ class ExtractiveSummarizer:
             survival=survival(kept),
             untrusted=whole(made.untrusted),
             strategy=request.strategy,
-            model="extractive",
+            model=EMBEDDED,
             kept=kept,
         )
 
