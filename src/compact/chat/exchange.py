@@ -7,6 +7,7 @@ The flow is a generator without input or output: it yields events for the door a
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,8 @@ class Exchange:
         self._kept = False
         """The question is a turn: a reply or a step of one was stored with it."""
         self._retried = False
+        self._news: deque[ChatEvent] = deque()
+        """What came of storing, until the door hears it."""
         self._new_step()
 
     def __iter__(self) -> Iterator[ChatEvent]:
@@ -101,7 +104,9 @@ class Exchange:
         except CompactError as error:
             finish, problem = Finish.FAILED, error
         if self._stream is not None:
-            yield NeedClose(self._stream)
+            # A firm need is met also if a stop comes instead of its answer, as from a task that is canceled.
+            with suppress(Stop):
+                yield NeedClose(self._stream)
         kept = False
         try:
             kept = yield from self._ended(finish, problem)
@@ -219,7 +224,8 @@ class Exchange:
         outputs: list[ToolOutput] = yield NeedResults(self._calls)
         for call, output in zip(self._calls, outputs, strict=True):
             yield ToolReturned(call.call_id, call.name, output.text, output.is_error)
-        yield from (yield from self._store(self._answer(None, None), outputs))
+        yield from self._store(self._answer(None, None), outputs)
+        yield from self._told()
 
     # -- what becomes of it --------------------------------------------------------------------------------
 
@@ -231,9 +237,12 @@ class Exchange:
         if answer is not None:
             reason = "the step limit was reached" if finish is Finish.STEP_LIMIT else "the reply was stopped"
             outputs = [ToolOutput(_NOT_RUN.format(reason), True) for _ in answer.get("tool_calls") or ()]
-            yield from _to_the_end((yield from self._store(answer, outputs)))
+            with suppress(Stop):
+                yield from self._store(answer, outputs)
         elif not self._kept:
-            yield NeedWork(self._given_up, firm=True)
+            with suppress(Stop):
+                yield NeedWork(self._given_up, firm=True)
+        yield from _to_the_end(self._told())
         return self._kept
 
     def _answer(self, finish: str | None, problem: CompactError | None) -> Turn | None:
@@ -259,13 +268,8 @@ class Exchange:
             prompt_estimate=self._prompt if usage is None else None,
         )
 
-    def _store(
-        self, answer: Turn | None, outputs: Sequence[ToolOutput]
-    ) -> Generator[ChatEvent | Need, Any, list[ChatEvent]]:
-        """Add the reply, and what its tools returned; before the first reply, the question too.
-
-        Returns what there is to tell.
-        """
+    def _store(self, answer: Turn | None, outputs: Sequence[ToolOutput]) -> Flow:
+        """Add the reply, and what its tools returned; before the first reply, the question too."""
         assert answer is not None
         conversation = self.conversation
         turns = [answer, *self._results(answer, outputs)]
@@ -275,12 +279,14 @@ class Exchange:
         position = len(conversation.turns) if self._at is None or self._kept else self._at
         self._kept = True
         try:
-            notices = yield NeedWork(lambda: self._stored(answer, fresh), firm=True)
+            yield NeedWork(lambda: self._stored(answer, fresh, position), firm=True)
         finally:
             # Whoever stops from here on must not have it stored again.
             self._new_step()
-        conversation.sizes.append(context_of(answer) or conversation.usage.tokens)
-        return [*notices, Stored(tuple(fresh), position, conversation.usage)]
+
+    def _told(self) -> Iterator[ChatEvent]:
+        while self._news:
+            yield self._news.popleft()
 
     def _results(self, answer: Turn, outputs: Sequence[ToolOutput]) -> list[Turn]:
         log, agent = self.conversation.log, self.conversation.agent
@@ -290,7 +296,7 @@ class Exchange:
             for own_id, output in zip(ids, outputs, strict=True)
         ]
 
-    def _stored(self, answer: Turn, fresh: Sequence[Turn]) -> list[Notice]:
+    def _stored(self, answer: Turn, fresh: Sequence[Turn], position: int) -> None:
         conversation, log = self.conversation, self.conversation.log
         # Another chat may have been answered in the meantime: these turns follow its turns, not replace them.
         notices = conversation.catch_up(turns_only=True)
@@ -308,7 +314,8 @@ class Exchange:
             text = f"{problem} The turn is kept in memory; /export writes it to a file."
             notices.append(Notice(Severity.ERROR, Topic.NOT_STORED, text))
         self._asked = log.history
-        return notices
+        conversation.sizes.append(context_of(answer) or conversation.usage.tokens)
+        self._news += [*notices, Stored(tuple(fresh), position, conversation.usage)]
 
     def _given_up(self) -> None:
         """A message without a reply is not a turn: it goes back to its author, and the session is

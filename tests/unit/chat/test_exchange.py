@@ -39,7 +39,7 @@ from compact.model.chat import ReplyPiece, TextPiece
 from compact.model.event import EventName
 from compact.model.record import RecordKind
 from compact.stores.sql.database import Database
-from support.scripted_model import Calls
+from support.scripted_model import Calls, ScriptedModel
 
 Drive = Callable[[Exchange], "Any"]
 
@@ -238,6 +238,89 @@ async def test_a_task_that_is_cancelled_keeps_what_was_said(make_chats: Any) -> 
     with pytest.raises(asyncio.CancelledError):
         await task
     assert chats.open("talk").turns[-1]["finish_reason"] == "interrupted"
+
+
+def stalling(call: Callable[..., Any], begun: threading.Event, let: threading.Event) -> Callable[..., Any]:
+    """The same call, which waits at its beginning."""
+
+    def stalled(*args: Any) -> Any:
+        begun.set()
+        assert let.wait(30)
+        return call(*args)
+
+    return stalled
+
+
+async def canceled_at(exchange: Exchange, begun: threading.Event, let: threading.Event) -> None:
+    """The task that reads is canceled while a call stalls, and has to end as one that was canceled."""
+
+    async def read() -> None:
+        async for _ in exchange:
+            pass
+
+    task = asyncio.ensure_future(read())
+    assert await asyncio.to_thread(begun.wait, 30)
+    task.cancel()
+    await asyncio.sleep(0.05)
+    let.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize("which", ["tool step", "reply"])
+async def test_a_task_that_is_canceled_while_a_turn_is_stored_is_canceled(
+    make_chats: Any, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = Toolbox([Tool("clock", "The time.", lambda: "12:00")])
+    talk = make_chats(
+        [Calls(("clock", {})), "Noon."] if which == "tool step" else ["Noon."], tools=tools
+    ).open("talk")
+    begun, let = threading.Event(), threading.Event()
+    monkeypatch.setattr(talk.log, "keep", stalling(talk.log.keep, begun, let))
+    await canceled_at(talk.send("What time is it?"), begun, let)
+    whole = ["user", "assistant", "tool"] if which == "tool step" else ["user", "assistant"]
+    assert roles(talk) == roles(make_chats().open("talk")) == whole
+    assert len(talk.sizes) == 1 and talk.draft == ""
+
+
+async def test_a_task_that_is_canceled_while_its_question_is_given_back_is_canceled(
+    make_chats: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = make_chats([ChatError("nobody there")]).open("talk")
+    begun, let = threading.Event(), threading.Event()
+    monkeypatch.setattr(talk.log, "give_up", stalling(talk.log.give_up, begun, let))
+    await canceled_at(talk.send("Hello?"), begun, let)
+    assert talk.turns == [] and talk.draft == make_chats().open("talk").draft == "Hello?"
+
+
+class BreaksOff(ScriptedModel):
+    """A model whose stream breaks off, and takes a while to close."""
+
+    def __init__(self, begun: threading.Event, let: threading.Event) -> None:
+        super().__init__([])
+        self._begun, self._let = begun, let
+        self._pieces = [TextPiece("It began")]
+
+    def astream(self, *_: Any, **__: Any) -> BreaksOff:
+        return self
+
+    def __aiter__(self) -> BreaksOff:
+        return self
+
+    async def __anext__(self) -> ReplyPiece:
+        if not self._pieces:
+            raise ChatError("cut off")
+        return self._pieces.pop()
+
+    async def aclose(self) -> None:
+        self._begun.set()
+        await asyncio.to_thread(self._let.wait, 30)
+
+
+async def test_a_task_that_is_canceled_while_its_stream_closes_keeps_what_was_said(make_chats: Any) -> None:
+    begun, let = threading.Event(), threading.Event()
+    await canceled_at(make_chats(model=BreaksOff(begun, let)).open("talk").send("Go on"), begun, let)
+    assert texts(make_chats().open("talk")) == [("user", "Go on"), ("assistant", "It began")]
 
 
 @both
