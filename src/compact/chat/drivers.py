@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,9 @@ from compact.chat.needs import (
     NeedWork,
     Stop,
 )
-from compact.chat.tools import ToolOutput
+from compact.chat.tools import UNFINISHED, ToolOutput
 from compact.model.event import Event, EventName
+from compact.model.message import ToolCall
 from compact.models.streaming import astream_of
 
 if TYPE_CHECKING:
@@ -154,8 +155,10 @@ def _meet(need: Any, conversation: Conversation, control: Control) -> Any:
         case NeedClose(stream):
             with suppress(Exception):
                 stream.close()
-        case NeedResults(calls):
-            return [conversation.tools.run(call) for call in calls]
+        case NeedResults(calls, outputs):
+            for place, tool_call in enumerate(calls):
+                outputs[place] = UNFINISHED
+                outputs[place] = conversation.tools.run(tool_call)
         case NeedEndTurn(messages):
             return manager.end_turn(conversation.id, messages)
         case _:
@@ -297,18 +300,22 @@ class _AsyncDriver:
             case NeedClose(stream):
                 with suppress(Exception):
                     await stream.aclose()
-            case NeedResults(calls):
-                return await self._results(calls)
+            case NeedResults(calls, outputs):
+                await self._run_tools(calls, outputs)
             case NeedEndTurn(messages):
                 return await manager.aend_turn(conversation.id, messages)
             case _:
                 raise TypeError(f"the exchange asked for {need!r}, which no driver knows")
         return None
 
-    async def _results(self, calls: Any) -> list[ToolOutput]:
+    async def _run_tools(self, calls: Sequence[ToolCall], outputs: dict[int, ToolOutput]) -> None:
         """All calls of a step run at the same time."""
-        tools = self._conversation.tools
-        return list(await asyncio.gather(*(tools.arun(call) for call in calls)))
+
+        async def run_tool(place: int, call: ToolCall) -> None:
+            outputs[place] = UNFINISHED
+            outputs[place] = await self._conversation.tools.arun(call)
+
+        await asyncio.gather(*(run_tool(place, call) for place, call in enumerate(calls)))
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:

@@ -42,7 +42,7 @@ from compact.chat.needs import (
     Stop,
 )
 from compact.chat.preparing import Preflight
-from compact.chat.tools import ToolOutput
+from compact.chat.tools import UNFINISHED, ToolOutput
 from compact.chat.turns import Turn, context_of, reply_turn, result_turn, text_of, wire_call
 from compact.errors import ChatError, CompactError, ContextOverflow, HistoryGone
 from compact.model.chat import CallMade, FinishReason, ReasoningPiece, ReplyEnd, TextPiece
@@ -163,6 +163,8 @@ class Exchange:
         self._said = ""
         self._end: ReplyEnd | None = None
         self._calls: list[ToolCall] = []
+        self._outputs: dict[int, ToolOutput] = {}
+        """What the calls returned, by their place."""
         self._stream: Any = None
         self._prompt = 0
         """The size of what was sent, as counted here."""
@@ -221,10 +223,11 @@ class Exchange:
 
     def _ran_tools(self) -> Flow:
         """Run the calls, then store the step: calls are stored with their results, or not at all."""
-        outputs: list[ToolOutput] = yield NeedResults(self._calls)
-        for call, output in zip(self._calls, outputs, strict=True):
+        yield NeedResults(self._calls, self._outputs)
+        for place, call in enumerate(self._calls):
+            output = self._outputs[place]
             yield ToolReturned(call.call_id, call.name, output.text, output.is_error)
-        yield from self._store(self._answer(None, None), outputs)
+        yield from self._store(self._answer(None, None))
         yield from self._told()
 
     # -- what becomes of it --------------------------------------------------------------------------------
@@ -236,9 +239,8 @@ class Exchange:
         answer = self._answer("interrupted" if finish is Finish.STOPPED else None, problem)
         if answer is not None:
             reason = "the step limit was reached" if finish is Finish.STEP_LIMIT else "the reply was stopped"
-            outputs = [ToolOutput(_NOT_RUN.format(reason), True) for _ in answer.get("tool_calls") or ()]
             with suppress(Stop):
-                yield from self._store(answer, outputs)
+                yield from self._store(answer, ToolOutput(_NOT_RUN.format(reason), True))
         elif not self._kept:
             with suppress(Stop):
                 yield NeedWork(self._given_up, firm=True)
@@ -268,11 +270,14 @@ class Exchange:
             prompt_estimate=self._prompt if usage is None else None,
         )
 
-    def _store(self, answer: Turn | None, outputs: Sequence[ToolOutput]) -> Flow:
-        """Add the reply, and what its tools returned; before the first reply, the question too."""
+    def _store(self, answer: Turn | None, missing: ToolOutput = UNFINISHED) -> Flow:
+        """Add the reply, and what its tools returned; before the first reply, the question too.
+
+        `missing` stands for the output of a call that returned none.
+        """
         assert answer is not None
         conversation = self.conversation
-        turns = [answer, *self._results(answer, outputs)]
+        turns = [answer, *self._results(answer, missing)]
         fresh = turns if self._kept else [self.question, *turns]
         conversation.notices.window = self._preflight.state
         conversation.cost += answer.get("cost") or 0.0
@@ -288,13 +293,13 @@ class Exchange:
         while self._news:
             yield self._news.popleft()
 
-    def _results(self, answer: Turn, outputs: Sequence[ToolOutput]) -> list[Turn]:
+    def _results(self, answer: Turn, missing: ToolOutput) -> list[Turn]:
         log, agent = self.conversation.log, self.conversation.agent
-        ids = [call["id"] for call in answer.get("tool_calls") or ()]
-        return [
-            result_turn(own_id, output.text, log.clock(), log.id, agent, output.is_error)
-            for own_id, output in zip(ids, outputs, strict=True)
-        ]
+        turns = []
+        for place, call in enumerate(answer.get("tool_calls") or ()):
+            output = self._outputs.get(place, missing)
+            turns.append(result_turn(call["id"], output.text, log.clock(), log.id, agent, output.is_error))
+        return turns
 
     def _stored(self, answer: Turn, fresh: Sequence[Turn], position: int) -> None:
         conversation, log = self.conversation, self.conversation.log

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compact.chat.tools import ToolOutput
 from compact.model.message import ToolCall
 
 
@@ -59,9 +60,11 @@ class NeedClose:
 
 @dataclass(frozen=True, slots=True)
 class NeedResults:
-    """Tool calls to run; the answer is a `ToolOutput` for each."""
+    """Tool calls to run. A driver puts what each returns into `outputs`, by its place and at once, and
+    UNFINISHED before it: a stop must not make a call that ran look like one that did not."""
 
     calls: Sequence[ToolCall]
+    outputs: dict[int, ToolOutput]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ class ToolOutput:
     is_error: bool = False
 
 
+_STOPPED = "[This call was not run to its end: the reply was stopped. It may have taken effect.]"
+UNFINISHED = ToolOutput(_STOPPED, is_error=True)
+
+
 class ToolRunner(Protocol):
     """Runs a model's calls. It never raises: a call that fails gets an error as its result."""
 

@@ -33,6 +33,7 @@ from compact.chat import (
     ToolReturned,
     Topic,
 )
+from compact.chat.tools import UNFINISHED
 from compact.chat.turns import what_is_said
 from compact.errors import ChatError, ContextOverflow, NotFound
 from compact.model.chat import ReplyPiece, TextPiece
@@ -381,6 +382,42 @@ async def test_an_exchange_may_be_left_after_any_event(make_chats: Any, how: str
         said = [json.dumps(what_is_said(turn)) for turn in turns]
         assert len(said) == len(set(said)), whole[after - 1]
         assert not turns or lint(turns, "openai") == []
+        if ToolReturned in whole[:after]:
+            assert turns[2]["content"] == "12:00", "the tool did run"
+
+
+@both
+async def test_a_stop_does_not_make_calls_look_as_if_they_had_not_run(make_chats: Any, how: str) -> None:
+    """The model would do the same again."""
+
+    async def quick() -> str:
+        return "done"
+
+    async def slow() -> str:
+        await asyncio.sleep(0)
+        exchange.stop()
+        await asyncio.sleep(60 if how == "async" else 0)
+        return "done too"
+
+    tools = Toolbox([Tool("quick", "Is quick.", quick), Tool("slow", "Is slow.", slow)])
+    exchange = make_chats([Calls(("quick", {}), ("slow", {}))], tools=tools).open("talk").send("Go!")
+    assert (await driven(exchange, how))[-1] == Finished(Finish.STOPPED)
+    outputs = [turn["content"] for turn in make_chats().open("talk").turns[2:]]
+    # Only in an event loop is a call stopped while it runs.
+    assert outputs == ["done", UNFINISHED.text if how == "async" else "done too"]
+
+
+async def test_calls_that_a_stop_comes_before_are_not_run(make_chats: Any) -> None:
+    """At a terminal they run one after the other."""
+
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    tools = Toolbox([Tool("first", "Ends it.", interrupted), Tool("second", "Runs.", lambda: "done")])
+    exchange = make_chats([Calls(("first", {}), ("second", {}))], tools=tools).open("talk").send("Go!")
+    assert (await driven(exchange, "sync"))[-1] == Finished(Finish.STOPPED)
+    first, second = (turn["content"] for turn in make_chats().open("talk").turns[2:])
+    assert first == UNFINISHED.text and "was not run:" in second
 
 
 async def test_tools_that_are_stopped_leave_a_valid_history(make_chats: Any) -> None:
