@@ -8,6 +8,8 @@ from typing import Any, cast
 from compact.chat import (
     ChatEvent,
     Failed,
+    Finish,
+    Finished,
     Notice,
     ReasoningDelta,
     StepStarted,
@@ -18,12 +20,11 @@ from compact.chat import (
 )
 from compact.chat.turns import text_of
 from compact.console.terminal import one_line
-from compact.model.chat import FinishReason
 from compact.repl.chat import Chat, failed, said
 from compact.repl.saying import Happening, Kind, Piece, Preparing, Said, info
 
 _FIELDS = ("role", "content", "finish_reason", "usage", "session_id", "agent", "timestamp")
-_CUT_OFF = "The reply reached the length limit and was cut off here. Send “continue” to get the rest."
+_CUT_OFF = "The reply reached the length limit and was cut off. Send “continue” to get the rest."
 
 
 def say(chat: Chat, text: str) -> Iterator[Happening]:
@@ -61,12 +62,13 @@ def _happenings(event: ChatEvent) -> Iterator[Happening]:
             for turn in turns:
                 if turn["role"] == "assistant":
                     yield Said(Kind.REPLY, text_of(turn), {**_details(turn), "context": context})
-                if turn.get("finish_reason") == FinishReason.LENGTH:
-                    yield Said(Kind.WARNING, _CUT_OFF)
         case Notice():
             yield said(event)
         case Failed(error=problem):
             yield failed(problem)
+        case Finished(reason=Finish.LENGTH):
+            # Not for each turn: after a step with calls the exchange goes on by itself.
+            yield Said(Kind.WARNING, _CUT_OFF)
         case _:
             pass
 

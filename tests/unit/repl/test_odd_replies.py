@@ -15,10 +15,10 @@ Chat = Callable[..., Ended]
 CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
 
-def once(first: Answer) -> Callable[[dict[str, Any]], Answer]:
-    """This answer to the first request, then ordinary ones."""
-    waiting = [first]
-    return lambda _: waiting.pop() if waiting else Answer("Fine.")
+def once(*first: Answer) -> Callable[[dict[str, Any]], Answer]:
+    """These answers to the first requests, then ordinary ones."""
+    waiting = list(first)
+    return lambda _: waiting.pop(0) if waiting else Answer("Fine.")
 
 
 def replies(ended: Ended) -> list[str]:
@@ -53,6 +53,25 @@ def test_a_reply_that_was_cut_off_says_so_and_what_to_do(chat: Chat, server: Cha
     told = [json.loads(line) for line in chat("--json", given="A tale!\ncontinue\n").out.splitlines()]
     assert [line["type"] for line in told] == ["reply", "warning", "reply"]
     assert "cut off" in told[1]["text"] and "“continue”" in told[1]["text"]
+
+
+def kinds(ended: Ended) -> list[str]:
+    return [json.loads(line)["type"] for line in ended.out.splitlines()]
+
+
+def test_a_limit_in_the_middle_of_an_exchange_that_goes_on_is_not_told(
+    chat: Chat, server: ChatServer
+) -> None:
+    server.rule = once(Answer("Let me see.", {"tool_calls": [CALL]}, finish="length"))
+    ended = chat("--json", given="Look!")
+    assert replies(ended) == ["Let me see.", "Fine."] and "warning" not in kinds(ended)
+
+
+def test_a_limit_that_leaves_no_words_after_a_call_is_told(chat: Chat, server: ChatServer) -> None:
+    silent = Answer({"reasoning_content": "Hmm."}, finish="length")
+    server.rule = once(Answer({"tool_calls": [CALL]}, finish="tool_calls"), silent)
+    ended = chat("--json", given="Look!")
+    assert kinds(ended)[-1] == "warning" and "length limit" in ended.out
 
 
 def test_a_limit_that_leaves_no_words_is_told_from_silence(chat: Chat, server: ChatServer) -> None:
