@@ -51,6 +51,7 @@ def test_a_folder_that_is_not_there_is_told_and_not_made(compact: Compact, tmp_p
 def test_an_address_that_is_none_is_told_instead_of_waited_for(compact: Compact) -> None:
     ended = compact("traces", "--tail", "--url", "foo")
     assert ended.code == 2 and "--url needs an http:// or https:// address with a host" in ended.err
+    assert "http://127.0.0.1:5175" in ended.err and "variable" not in ended.err
 
 
 def test_the_address_of_a_service_is_told_without_its_password() -> None:
@@ -58,7 +59,7 @@ def test_the_address_of_a_service_is_told_without_its_password() -> None:
     assert client.url == "http://me:***@127.0.0.1:9"
     with pytest.raises(ConfigError) as caught:
         TraceClient("http://me:12/SECRET@127.0.0.1:9", None)
-    assert "SECRET" not in str(caught.value)
+    assert "SECRET" not in str(caught.value) and caught.value.path == "url"
 
 
 @pytest.mark.parametrize("option", ["--url", "--trace", "--kinds", "--since"])

@@ -13,7 +13,8 @@ from typing import Any
 
 from compact.console.stored import shown_url
 from compact.errors import ConfigError, MissingExtra, StoreError
-from compact.models._http import check_address
+from compact.models._http import address_problem
+from compact.server.traces.settings import PORT
 
 _SILENCE = 45.0
 """A connection without even a heartbeat for this many seconds counts as dead."""
@@ -36,7 +37,12 @@ class TraceClient:
             import httpx2
         except ImportError:
             raise MissingExtra("httpx2", "traces") from None
-        check_address(url, "--url", "--url")
+        if problem := address_problem(url):
+            raise ConfigError(
+                f"--url needs an http:// or https:// address {problem}. Nothing was sent; correct it, for "
+                f"example to http://127.0.0.1:{PORT}.",
+                "url",
+            )
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = shown_url(url.rstrip("/"))
         """Where it is, for display."""
