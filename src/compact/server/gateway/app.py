@@ -239,10 +239,10 @@ def _usage_in(raw: bytes) -> Any:
 
 
 def _report_headers(exchange: Exchange, ready: Ready, overhead: float) -> Headers:
-    is_own = ready.body is exchange.raw
+    unchanged = ready.body is exchange.raw
     facts = {
         "x-compact-overhead-ms": f"{overhead * 1000:.1f}",
-        "x-compact-compacted": "0" if is_own else "1",
+        "x-compact-compacted": "0" if unchanged else "1",
     }
     if ready.session:
         facts["x-compact-session"] = ready.session
