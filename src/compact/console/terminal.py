@@ -120,6 +120,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str, limit: int = 400) -> str:
     """Text on one line, without control characters, cut with an ellipsis; only the start is looked at."""
+    text = text.strip()
     start = text[: limit * 4]
     printable = (character if character.isprintable() else " " for character in _ESCAPES.sub("", start))
     line = " ".join("".join(printable).split())

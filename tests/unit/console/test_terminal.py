@@ -55,6 +55,7 @@ def test_one_line_joins_lines() -> None:
 def test_one_line_cuts_with_an_ellipsis() -> None:
     assert one_line("twelve chars", 12) == "twelve chars"
     assert one_line("twelve chars!", 12) == "twelve char…"
+    assert one_line(f"{' ' * 60}abc{' ' * 60}", 5) == "abc"  # nothing is missing
     assert one_line("four five six", 6) == "four…"
     assert one_line("a" + " " * 100 + "b", 10) == "a…"
 
