@@ -6,6 +6,8 @@ type Work = (signal: AbortSignal) => Promise<void>;
 
 /** Does the work in this seat until it is done, or until another page has waited for the seat for about a turn. */
 async function seated(locks: LockManager, seat: string, signal: AbortSignal, work: Work): Promise<boolean> {
+  // The seat is given some time after it was asked for: the page may be hidden, or the session left, by now.
+  if (signal.aborted) return true;
   const turn = new AbortController();
   const end = () => turn.abort();
   signal.addEventListener("abort", end);
@@ -35,6 +37,7 @@ export async function inTurn(signal: AbortSignal, work: Work, onWait: () => void
     const found = await locks.request(seat, { ifAvailable: true }, (lock) => lock && seated(locks, seat, signal, work));
     if (found !== null) return found;
   }
+  if (signal.aborted) return true;
   onWait();
   const { pending = [] } = await locks.query();
   const waiting = (seat: string) => pending.filter((other) => other.name === seat).length;
