@@ -51,7 +51,7 @@ export function follow({ path, onEvent, onState }: Options): () => void {
   let last = "";
   let failures = 0;
 
-  const once = async (signal: AbortSignal) => {
+  const once = async (signal: AbortSignal, onOpen: () => void) => {
     const headers: Record<string, string> = { Accept: "text/event-stream", ...authHeaders() };
     if (last) headers["Last-Event-ID"] = last;
     const answer = await fetch(path, { headers, signal });
@@ -61,8 +61,9 @@ export function follow({ path, onEvent, onState }: Options): () => void {
     if (!open) onState?.((open = true));
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventParser();
-    for (;;) {
+    for (let first = true; ; first = false) {
       const { done, value } = await reader.read();
+      if (first) onOpen();
       // What was read and not given away yet comes again with the next connection.
       if (done || signal.aborted) return;
       for (const event of parser.push(value)) {

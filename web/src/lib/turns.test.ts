@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { inTurn } from "./turns";
 
 const GRANT_MS = 5;
+const NEVER = 1e9;
 
 type Grant = (lock: { name: string } | null) => Promise<unknown>;
 
@@ -47,22 +48,29 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
+  vi.restoreAllMocks();
 });
 
-/** A page that counts the streams it began. */
-function page() {
+/** A page with a stream that is open this long after its turn came; it counts how often one was begun, and tells when one ended. */
+function page(opensAfter = 0) {
   const leave = new AbortController();
-  const own = { leave, begun: 0, brokenOff: Promise.resolve(false) };
-  const work = (signal: AbortSignal) => {
+  const own = { leave, begun: 0, opened: 0, ended: false, brokenOff: Promise.resolve(false) };
+  const work = async (signal: AbortSignal, onOpen: () => void) => {
     own.begun += 1;
-    return untilBroken(signal);
+    setTimeout(() => {
+      if (signal.aborted) return;
+      own.opened += 1;
+      onOpen();
+    }, opensAfter);
+    await untilBroken(signal);
+    own.ended = true;
   };
   own.brokenOff = inTurn(leave.signal, work, ignored);
   return own;
 }
 
-async function three() {
-  const sitting = [page(), page(), page()];
+async function three(opensAfter = 0) {
+  const sitting = [page(opensAfter), page(opensAfter), page(opensAfter)];
   await vi.advanceTimersByTimeAsync(20);
   return sitting;
 }
@@ -97,5 +105,42 @@ describe("a page that is left before its seat is given", () => {
     await vi.advanceTimersByTimeAsync(20);
     expect(await broken).toBe(true);
     expect(onWait).not.toHaveBeenCalled();
+  });
+});
+
+describe("a turn", () => {
+  it("is broken off with the page, and goes on while nobody waits", async () => {
+    const [first] = await three();
+    await vi.advanceTimersByTimeAsync(60_500);
+    expect(first?.ended).toBe(false);
+    first?.leave.abort();
+    expect(await first?.brokenOff).toBe(true);
+    expect(vi.getTimerCount(), "of the other two").toBe(2);
+  });
+  it("is counted from the open stream, however slow the server is", async () => {
+    const sitting = await three(1700);
+    const waiting = page();
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(sitting.map((one) => [one.opened, one.ended])).toEqual(Array(3).fill([1, false]));
+    await vi.advanceTimersByTimeAsync(300);
+    expect(waiting.begun).toBe(1);
+    expect(sitting.filter((one) => one.ended)).toHaveLength(1);
+  });
+  it("ends also where the stream does not open", async () => {
+    await three(NEVER);
+    const waiting = page();
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(waiting.begun).toBe(0);
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(waiting.begun).toBe(1);
+  });
+  it("is not waited for at one seat by all who ask at the same moment", async () => {
+    await three();
+    const drawn = [0.9, 0.1, 0.5, 0.2, 0.6, 0.4];
+    vi.spyOn(Math, "random").mockImplementation(() => drawn.shift() ?? 0);
+    page();
+    page();
+    await vi.advanceTimersByTimeAsync(20);
+    expect(seats.waiting.map(({ name }) => name)).toEqual(["compact-stream-2", "compact-stream-1"]);
   });
 });

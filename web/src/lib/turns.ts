@@ -1,8 +1,11 @@
 /** A browser opens six connections to one server for all its pages: a few of them are for streams, and pages take turns. */
 const SEATS = ["compact-stream-1", "compact-stream-2", "compact-stream-3"];
 const TURN_MS = 1500;
+/** A turn begins when the stream is open. One that does not open gives way after this time. */
+const OPENING_MS = 15_000;
 
-type Work = (signal: AbortSignal) => Promise<void>;
+/** `onOpen` is to be called when the stream is open: from then on others wait for a turn at most. */
+type Work = (signal: AbortSignal, onOpen: () => void) => Promise<void>;
 
 /** Does the work in this seat until it is done, or until another page has waited for the seat for about a turn. */
 async function seated(locks: LockManager, seat: string, signal: AbortSignal, work: Work): Promise<boolean> {
@@ -11,17 +14,22 @@ async function seated(locks: LockManager, seat: string, signal: AbortSignal, wor
   const turn = new AbortController();
   const end = () => turn.abort();
   signal.addEventListener("abort", end);
-  const look = setInterval(() => {
+  const look = () => {
     void locks.query().then(({ pending }) => pending?.some((waiting) => waiting.name === seat) && end());
-  }, TURN_MS);
+  };
+  let clock = setInterval(look, OPENING_MS);
+  const onOpen = () => {
+    clearInterval(clock);
+    clock = setInterval(look, TURN_MS);
+  };
   try {
-    await work(turn.signal);
+    await work(turn.signal, onOpen);
     return turn.signal.aborted;
   } catch (error) {
     if (turn.signal.aborted) return true;
     throw error;
   } finally {
-    clearInterval(look);
+    clearInterval(clock);
     signal.removeEventListener("abort", end);
   }
 }
@@ -32,7 +40,7 @@ async function seated(locks: LockManager, seat: string, signal: AbortSignal, wor
  */
 export async function inTurn(signal: AbortSignal, work: Work, onWait: () => void): Promise<boolean> {
   const locks = navigator.locks as LockManager | undefined;
-  if (!locks) return work(signal).then(() => signal.aborted);
+  if (!locks) return work(signal, () => undefined).then(() => signal.aborted);
   for (const seat of SEATS) {
     const found = await locks.request(seat, { ifAvailable: true }, (lock) => lock && seated(locks, seat, signal, work));
     if (found !== null) return found;
@@ -40,7 +48,8 @@ export async function inTurn(signal: AbortSignal, work: Work, onWait: () => void
   if (signal.aborted) return true;
   onWait();
   const { pending = [] } = await locks.query();
-  const waiting = (seat: string) => pending.filter((other) => other.name === seat).length;
-  const shortest = SEATS.reduce((best, seat) => (waiting(seat) < waiting(best) ? seat : best));
-  return locks.request(shortest, { signal }, () => seated(locks, shortest, signal, work));
+  // By chance among equals: pages that ask at the same moment do not all wait for the same seat.
+  const queues = SEATS.map((seat) => ({ seat, length: pending.filter((other) => other.name === seat).length + Math.random() }));
+  const { seat } = queues.reduce((best, queue) => (queue.length < best.length ? queue : best));
+  return locks.request(seat, { signal }, () => seated(locks, seat, signal, work));
 }
