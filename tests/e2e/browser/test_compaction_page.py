@@ -389,6 +389,40 @@ def test_a_rolling_summary_that_fails_is_a_small_warning(browser: Browser, tmp_p
                 expect(found.page.get_by_role("alert")).to_have_count(0)
 
 
+TOO_LONG = ("And the prices of the winter season? " * 800).strip()
+
+
+def type_too_long(page: Page) -> None:
+    """A message that no compaction makes room for; returns when the page knows it."""
+    page.get_by_label("Message Compact").fill(TOO_LONG)
+    expect(page.get_by_text("tokens · too long to send")).to_be_visible()
+
+
+def test_a_message_that_is_too_long_is_refused_in_rolling_too(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(4), preset="rolling")
+    page.goto(f"/s/{session}")
+    type_too_long(page)
+    page.get_by_label("Message Compact").press("Enter")
+    expect(page.get_by_role("alert").get_by_role("heading")).to_have_text("This message is too long")
+    expect(page.get_by_label("Message Compact")).to_have_value(TOO_LONG)
+    assert page.get_by_text("Summary not updated").count() == 0  # now: a toast goes by itself
+    assert stage.get(session, "/messages")["total"] == 8
+
+
+def test_a_rolling_summary_that_is_stopped_did_not_fail(page: Page, stage: Stage) -> None:
+    debug(page, stage.session(talk(7, 20), preset="rolling"))
+    stage.writer.gate.clear()
+    send(page, "What is still open?")
+    row = page.get_by_role("group", name="Compaction")
+    expect(row).to_contain_text("Updating summary…")
+    page.get_by_role("button", name="Stop").click()
+    stage.writer.gate.set()
+    expect(page.get_by_role("tabpanel").get_by_text("Canceled", exact=True)).to_be_visible()
+    expect(row).to_be_hidden()
+    expect(page.get_by_label("Message Compact")).to_have_value("What is still open?")
+    assert page.get_by_text("Summary not updated").count() == 0  # now: a toast goes by itself
+
+
 @pytest.fixture
 def blocked(browser: Browser, tmp_path: Path) -> Iterator[tuple[Stage, Page, Path]]:
     """A server whose archive cannot be written, so that every compaction fails until it can."""
@@ -480,11 +514,10 @@ def test_a_message_that_is_too_long_by_itself_is_called_so(page: Page, stage: St
     session = stage.session(talk(4))
     page.goto(f"/s/{session}")
     field = page.get_by_label("Message Compact")
-    field.fill("And the prices of the winter season? " * 800)
+    type_too_long(page)
     context = page.get_by_role("region", name="Context")
     expect(context).to_contain_text("Too long to send")
     expect(context).not_to_contain_text("Sending this compacts first")
-    expect(page.get_by_text("tokens · too long to send")).to_be_visible()
     field.press("Enter")
     banner = page.get_by_role("alert")
     expect(banner.get_by_role("heading")).to_have_text("This message is too long")

@@ -178,10 +178,10 @@ export function applyCompactionEvent(id: string, event: CompactionEvent) {
   if (event.event === "compact.error" && /embedded|extractive|built/.test(event.fallback ?? "")) {
     showToast("info", "Written by the built-in summarizer", event.message);
   }
-  // A rolling summary that fails costs nothing: the earlier one stays and the message goes out.
-  if (event.event === "compaction-error" && isRolling(id) && !event.suggestNewSession) {
+  // A rolling summary that fails costs nothing: the earlier one stays. What cannot be tried again was refused.
+  if (event.event === "compaction-error" && isRolling(id) && event.canRetry && !event.brokenOff) {
     setState({ events: merged(state.events, [event]), compaction: idle });
-    return showToast("warning", "Summary not updated", "The earlier one stays. Your message was sent.");
+    return showToast("warning", "Summary not updated", "The earlier one stays, and it will be tried again.");
   }
   const compaction = reduceCompaction(state.compaction, event);
   if (compaction.phase === "failed" || compaction.phase === "done") markFailed(id, compaction.phase === "failed");
