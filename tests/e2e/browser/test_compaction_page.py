@@ -548,3 +548,20 @@ def test_start_new_session_is_offered_where_nothing_else_helps(page: Page, stage
     expect(page.get_by_role("heading", name="New session").first).to_be_visible()
     send(page, "A fresh start.")
     expect(page.get_by_role("log")).to_contain_text("You said: A fresh start.")
+
+
+def test_a_stored_turn_that_is_too_long_leaves_a_new_session(page: Page, stage: Stage) -> None:
+    """As after the choice of a smaller model: there is no draft to shorten, and no retry can help."""
+    answered = [{"role": "user", "content": TOO_LONG}, {"role": "assistant", "content": "As in summer."}]
+    session = stage.session([*talk(4), *answered])
+    page.goto(f"/s/{session}")
+    page.get_by_role("button", name="Compact now").click()
+    page.get_by_role("dialog").get_by_role("button", name="Compact now").click()
+    banner = page.get_by_role("alert")
+    expect(banner.get_by_role("heading")).to_have_text("This conversation no longer fits")
+    expect(banner.get_by_role("button", name="Retry")).to_have_count(0)
+    expect(banner.get_by_role("button", name="Review pins")).to_be_visible()
+    banner.get_by_role("button", name="Start New Session").click()
+    page.wait_for_url(lambda url: session not in url)
+    send(page, "A fresh start.")
+    expect(page.get_by_role("log")).to_contain_text("You said: A fresh start.")
