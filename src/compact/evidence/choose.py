@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from heapq import heappop, heappush
+from itertools import chain
 from math import fsum, sqrt
 
 from compact.evidence.done import FILE, RAN
@@ -324,17 +325,15 @@ class Choice:
         features, weights = self._features, self._weights
         found: dict[int, int] = {}
         holding: dict[str, list[int]] = {}
-        common: set[str] = set()  # words that too many sayings share
+        counts = Counter(chain.from_iterable([set(features[number].single) for number in said]))
         for number in said:
             shared: dict[int, int] = {}
             words = set(features[number].single)
-            for word in words - common:
+            for word in filter(lambda word: counts[word] <= _FEW_SAYINGS, words):
                 before = holding.setdefault(word, [])
                 for other in before:
                     shared[other] = shared.get(other, 0) + 1
                 before.append(number)
-                if len(before) >= _FEW_SAYINGS:
-                    common.add(word)
             best, score = -1, _SAME_MATTER
             # Sets are unordered, so sums must not depend on order, and the newest of equals wins.
             for other in sorted((other for other, count in shared.items() if count > 1), reverse=True):
