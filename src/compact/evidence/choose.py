@@ -26,8 +26,7 @@ from compact.model.summary import Evidence, EvidenceKind
 _AGAIN = 0.1  # the share of its worth that a feature keeps once it is covered
 _VALUE = 24  # a value's rank against the weight of words: higher keeps more identifiers, fewer phrases
 _SAME_MATTER = 0.36  # how alike two sayings on one matter are; no correction in the benchmark is less so
-_PLAINLY = 0.50
-"""How alike they are where the later one stands beside the earlier, unless it says that it corrects."""
+_PLAINLY = 0.50  # how alike where the later stands beside the earlier, unless it says that it corrects
 _FEW_SAYINGS = 4  # a word in more of them is common talk and links none
 _FOCUS = 4.0
 _SAYING = 12.0  # what a new saying is worth apart from its words: many short ones count most

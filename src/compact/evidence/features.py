@@ -14,8 +14,7 @@ from compact.evidence.words import lexicon, words_and_runs
 from compact.model.value import value
 
 _PAIR = 0.8
-_REPEATED_PAIR = 4.0
-"""Two words said together in several messages are the topic."""
+_REPEATED_PAIR = 4.0  # two words said together in several messages are the topic
 _NAME = 2.0
 _DIGITS = re.compile(r"\d+")
 

@@ -49,5 +49,4 @@ def pool(
     return sorted(kept)
 
 
-_APART = {*WORDS, EvidenceKind.CONCLUDED, EvidenceKind.DONE}
-"""Kinds with their own share of the room; values have one share together."""
+_APART = {*WORDS, EvidenceKind.CONCLUDED, EvidenceKind.DONE}  # with shares of their own; values share one

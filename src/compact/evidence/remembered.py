@@ -8,8 +8,7 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-_CHARS = 2_000_000
-"""Characters of text whose readings are cached, at most twice that; a reading takes about twice its text."""
+_CHARS = 2_000_000  # of text whose readings are cached, at most twice that; a reading takes twice its text
 
 
 class Reader(Protocol[T_co]):

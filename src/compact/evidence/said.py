@@ -23,6 +23,7 @@ _FEW_WORDS, _TELLING = 4, 3
 _BOLD = re.compile(r"(?<![\w/])\*\*(\S|\S.*?\S)\*\*(?![\w/])")
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
 _ASKS = re.compile("[?？؟]")
+NO_GAP = re.compile("(?<=[。！？]) ")  # no space parts sentences of these scripts
 _TAG = re.compile(r"(?:\s\S+|\S{4,})[,，、،]\s*[^\s,，、،]{1,12}\s?[?？؟]$")  # "…, okay?" ends a statement
 _OPTION = re.compile(r"^\W*(?:option |variante? |plan )?([a-h]|\d{1,2})\b[\s.):,]", re.IGNORECASE)
 _OPTION_LINE = re.compile(
@@ -59,7 +60,7 @@ def _sayings(text: str, _: bool) -> tuple[bool, tuple[tuple[str, Whose, float], 
         runs = block.split()
         if len(blocks) > 1 and not says_something(runs):
             continue  # "Okay, great." before the actual statement
-        flat = " ".join(runs)
+        flat = NO_GAP.sub("", " ".join(runs))
         if whose is Whose.SHOWN:
             units.append((clip(flat, _SHOWN_CHARS), whose, 0.2))
         else:
@@ -68,7 +69,7 @@ def _sayings(text: str, _: bool) -> tuple[bool, tuple[tuple[str, Whose, float], 
 
 
 def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
-    """Sentences; neighbors of the same kind are joined up to `joined` characters."""
+    """Sentences; neighbors of the same kind are joined up to `joined` characters, a correction up to more."""
     found: list[tuple[Whose, str]] = []
     for piece in pieces(text):
         if piece.whose is Whose.SHOWN:
@@ -76,7 +77,9 @@ def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
             continue
         for sentence in sentences(piece.text):
             last = found[-1] if found else (Whose.SHOWN, "")
-            if last[0] is piece.whose and len(last[1]) + len(sentence) < joined:
+            size = len(last[1]) + len(sentence)
+            fits = size < joined or (size < _LONG_SENTENCE and is_about(sentence.split(), "corrects"))
+            if last[0] is piece.whose and fits:
                 found[-1] = (piece.whose, f"{last[1]} {sentence}")
             else:
                 found.append((piece.whose, sentence))
