@@ -69,7 +69,7 @@ def _sayings(text: str, _: bool) -> tuple[bool, tuple[tuple[str, Whose, float], 
 
 
 def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
-    """Sentences; neighbors of the same kind are joined up to `joined` characters, a correction up to more."""
+    """Sentences; neighbors of the same kind are joined up to `joined` characters."""
     found: list[tuple[Whose, str]] = []
     for piece in pieces(text):
         if piece.whose is Whose.SHOWN:
@@ -77,9 +77,7 @@ def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
             continue
         for sentence in sentences(piece.text):
             last = found[-1] if found else (Whose.SHOWN, "")
-            size = len(last[1]) + len(sentence)
-            fits = size < joined or (size < _LONG_SENTENCE and is_about(sentence.split(), "corrects"))
-            if last[0] is piece.whose and fits:
+            if last[0] is piece.whose and len(last[1]) + len(sentence) < joined:
                 found[-1] = (piece.whose, f"{last[1]} {sentence}")
             else:
                 found.append((piece.whose, sentence))

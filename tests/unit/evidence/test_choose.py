@@ -221,3 +221,12 @@ def test_what_a_call_changed_stays_beside_words_and_conclusions_that_fill_the_ro
     assert chosen.index("move_crane(crane=7)") < min(
         chosen.index(unit.value) for unit in stated if unit.value in chosen
     )
+
+
+def test_what_is_corrected_in_one_message_never_stays_without_its_correction() -> None:
+    text = "Petra should lead the harbor day. No wait, with 7,500 in all I'd rather take Lukas for all of it."
+    corrected = ["Petra should lead the harbor day.", text.removeprefix("Petra should lead the harbor day. ")]
+    words = [said(f"Remark {n} is about gate {n} of the harbor.", n) for n in range(4)]
+    for room in range(60, 500, 10):
+        chosen = texts(Choice([*words, *(said(part, 4) for part in corrected)]), room)
+        assert corrected[0] not in chosen or corrected[1] in chosen

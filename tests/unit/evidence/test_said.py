@@ -8,7 +8,7 @@ import pytest
 
 import compact
 from compact.evidence.reading import sentences
-from compact.evidence.said import SHOWN, WHOLE, concluded_in, option_of, question_in, said_in
+from compact.evidence.said import SHOWN, concluded_in, option_of, question_in, said_in
 
 
 def values(text: str, asked: str = "") -> list[str]:
@@ -253,12 +253,6 @@ def test_a_question_is_no_conclusion_to_keep_before_others() -> None:
 def test_the_fields_of_an_answer_in_json_are_no_statements() -> None:
     text = 'Here is what I found.\n{\n"order_id": "W-4711 of the harbor",\n"price": 200.8,\n}'
     assert [unit.value for unit in concluded_in(text, 3, closes=True)] == ["Here is what I found."]
-
-
-def test_a_correction_stays_with_what_it_corrects() -> None:
-    text = "Petra should lead the harbor day. No wait, with 7,500 in all I'd rather take Lukas for all of it."
-    assert len(text) > WHOLE - 5
-    assert values(f"{text} Thanks!")[0].startswith(text)
 
 
 def test_sentences_of_scripts_without_spaces_get_none() -> None:

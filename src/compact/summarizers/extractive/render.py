@@ -12,7 +12,7 @@ from compact.core.sentences import fold_sentences
 from compact.evidence.choose import Candidate
 from compact.evidence.done import CALLED, FILE, PENDING, RAN, SINCE
 from compact.evidence.ledger import VALUES, WORDS
-from compact.evidence.said import NO_GAP, SHOWN
+from compact.evidence.said import SHOWN
 from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive.strategies import Part, Strategy
 
@@ -185,11 +185,9 @@ def _with_later(one: Candidate, chosen: set[int]) -> str:
 def _joined(line: Sequence[Candidate], mark: str = ";", last: str = ".") -> str:
     """Sentences as they are; items of a list, which have no end mark, part by `mark` and end with `last`."""
     texts = [text for one in line if (text := neutralize(one.unit.value))]
-    ends = [*[mark] * (len(texts) - 1), last]
-    ended = (
-        text + end * (text.rstrip(_CLOSING)[-1:] not in _ENDS) for text, end in zip(texts, ends, strict=True)
-    )
-    return NO_GAP.sub("", " ".join(ended))
+    marks = [*[mark] * (len(texts) - 1), last]
+    ended = (text.rstrip(_CLOSING)[-1:] in _ENDS for text in texts)
+    return " ".join(map(lambda text, end, mark: text if end else text + mark, texts, ended, marks))
 
 
 def _done(picked: Sequence[Candidate]) -> Iterator[str]:
