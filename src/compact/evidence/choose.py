@@ -325,10 +325,10 @@ class Choice:
         found: dict[int, int] = {}
         holding: dict[str, list[int]] = {}
         counts = Counter(chain.from_iterable([set(features[number].single) for number in said]))
-        for before, number in pairwise(said):
+        for previous, number in pairwise(said):
             unit = self._units[number]
-            if unit.message == self._units[before].message and is_about(unit.value.split(), "corrects"):
-                found[before] = number  # "Take Petra. No wait, …" must not become "Take Petra."
+            if unit.message == self._units[previous].message and is_about(unit.value.split(), "corrects"):
+                found[previous] = number  # "Take Petra. No wait, …" must not become "Take Petra."
         for number in said:
             shared: dict[int, int] = {}
             words = set(features[number].single)
