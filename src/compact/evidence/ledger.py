@@ -35,7 +35,6 @@ _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
 MOST_UNITS = 6_000  # so that a compaction costs the same however many came before it
 _FEWEST_UNITS, _FEWEST_CHARS, _TIMES_A_SUMMARY = 1_000, 20_000, 5
 _OPENING = 60  # units of what the user said first, which always stay
-_AGING = 0.95
 _HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")  # in outputs that were cut, our own name for the whole
 _values_of = remembered(values_in)
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
@@ -116,8 +115,8 @@ def _take_values(mentions: Mentions, message: Message, text: str, at: int, hidin
 def fold(earlier: Sequence[Evidence], units: Iterable[Evidence], summary: str = "") -> tuple[Evidence, ...]:
     """Merge an earlier ledger and a record's own units, each once.
 
-    A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
-    its newest state, a command its newest result. Words and conclusions are only added.
+    A value that comes up again keeps its newest message and gains rank. A file keeps its newest state, a
+    command its newest result. Words and conclusions are only added.
     After a `summary`, the ledger is limited to a few times what such a summary holds.
     """
     global _last
@@ -137,9 +136,6 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
     kept: list[Evidence] = []
     merged: dict[tuple[EvidenceKind, str], Evidence] = {}  # what comes up again, and what is new
     for unit in earlier:
-        if unit.kind in KIND_WEIGHT:
-            aged = unit.rank * _AGING
-            unit = Evidence(unit.kind, unit.value, unit.message, unit.context, aged, unit.untrusted)
         if unit.value in values and (key := (unit.kind, unit.value)) in keys:
             merged[key] = unit
         else:
