@@ -61,11 +61,7 @@ class Hiding:
         if not depth:
             return None
         if isinstance(value, str):
-            named = key and value and "\n" not in value
-            if named and self._find is not None and self._find(f"{key}: {value}"):
-                self._remember(value)
-                return ""
-            return self.text(value)
+            return self._string(value, key)
         if isinstance(value, dict | Mapping):
             return self._mapping(value, depth)
         if isinstance(value, list | tuple):
@@ -78,6 +74,17 @@ class Hiding:
                 value = [shown, *(inner for inner in value if not isinstance(inner, str))]
             return [self._data(inner, key, depth - 1) for inner in value]
         return value
+
+    def _string(self, value: str, key: str) -> str:
+        if self._find is None or not key or not value or "\n" in value:
+            return self.text(value)
+        labeled = f"{key}: {value}"
+        if not self._find(f"{value}\n{labeled}"):  # With its name and without: one search for both.
+            return value
+        if self._find(labeled):
+            self._remember(value)
+            return ""
+        return self.text(value)
 
     def _is_innocent(self, values: Sequence[Any], key: str) -> bool:
         """Whether a long array of scalars holds no secret: checked all at once, not one by one."""
