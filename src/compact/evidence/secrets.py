@@ -34,13 +34,19 @@ class Hiding:
         self._find = secrets_in
         self.values: set[str] = set()
         self._cleaned: dict[int, tuple[object, Any]] = {}
+        self._texts: dict[str, str] = {}
 
     def text(self, text: str) -> str:
         """The text with a mark for each secret; the same object if it has none."""
-        found = self._find(text) if text and self._find is not None else ()
-        for start, end in reversed(found):
-            text = f"{text[:start]}…{text[end:]}"
-        return text
+        if not text or self._find is None:
+            return text
+        clean = self._texts.get(text)
+        if clean is None:
+            clean = text
+            for start, end in reversed(self._find(text)):
+                clean = f"{clean[:start]}…{clean[end:]}"
+            self._texts[text] = clean
+        return clean
 
     def data(self, value: Any) -> Any:
         """A copy of JSON-like data without the fields that hold secrets."""

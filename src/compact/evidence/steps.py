@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from compact.evidence.secrets import Hiding
@@ -126,9 +127,9 @@ def _arguments(given: Any) -> Mapping[str, Any]:
 def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None, hiding: Hiding) -> Step:
     arguments = arguments_of(call, hiding)
     command = _command_of(arguments)
-    words = [word.lower() for word in _TOOL_WORD.findall(call.name[:_HEAD])]
+    words = _words_in(call.name)
     if command and "path" in arguments and len(command.split()) == 1:
-        words, command = [*words, *command.lower().split("_")], ""
+        words, command = (*words, *command.lower().split("_")), ""
     answer = answered[1] if answered else ToolResult("", "")
     said = hiding.text(answer.text)
     status, failed, error, result, failing = _ending(said, answer.is_error, bool(command))
@@ -153,6 +154,11 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
         doing=_doing(bare),
         pending=answered is None,
     )
+
+
+@lru_cache(maxsize=1_000)
+def _words_in(name: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _TOOL_WORD.findall(name[:_HEAD]))
 
 
 def _in_one_line(command: str) -> str:
