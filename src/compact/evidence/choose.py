@@ -299,16 +299,20 @@ class Choice:
                 self._pick(number, room, most)
 
     def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
+        """Take a unit, and before it what was said later on its matter; without that it does not stay."""
+        chain = [number]
+        while (later := self._later.get(chain[-1])) is not None and chain[-1] not in self._taken:
+            chain.append(later)
+        return all(self._pick_alone(one, room, most) for one in reversed(chain))
+
+    def _pick_alone(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
         if number in self._taken:
             return True
-        later = self._later.get(number)
-        if later is not None and not self._pick(later, room, most):
-            return False
         unit, cost, group = self._units[number], self._costs[number], self._groups[number]
         spent = self._spent[group] + cost
         if self._used + cost > room or spent > most.get(group, room):
             return False
-        after = self._taken[later] if later is not None and later in self._beside else None
+        after = self._taken[self._later[number]] if self._later.get(number) in self._beside else None
         one = Candidate(unit, self._places[number], cost, group, self._features[number].names, after)
         self._taken[number] = one
         self.picked.append(one)
@@ -325,10 +329,13 @@ class Choice:
         found: dict[int, int] = {}
         holding: dict[str, list[int]] = {}
         counts = Counter(chain.from_iterable([set(features[number].single) for number in said]))
+        first = self._units[said[0]].message if said else -1
         for previous, number in pairwise(said):
             unit = self._units[number]
-            if unit.message == self._units[previous].message and is_about(unit.value.split(), "corrects"):
-                found[previous] = number  # "Take Petra. No wait, …" must not become "Take Petra."
+            # "Take Petra. No wait, …" must not become "Take Petra." But the task stays, whatever follows it.
+            together = first != unit.message == self._units[previous].message
+            if together and is_about(unit.value.split(), "corrects"):
+                found[previous] = number
         for number in said:
             shared: dict[int, int] = {}
             words = set(features[number].single)

@@ -230,3 +230,15 @@ def test_what_is_corrected_in_one_message_never_stays_without_its_correction() -
     for room in range(60, 500, 10):
         chosen = texts(Choice([*words, *(said(part, 4) for part in corrected)]), room)
         assert corrected[0] not in chosen or corrected[1] in chosen
+
+
+def test_the_task_stays_whatever_its_own_message_corrects() -> None:
+    """The first sentence names the task; a "rather" after it seldom takes the task back."""
+    task = [said("Mend the gate.", 0), said("No wait, rather mend the northern gate of the harbor first.", 0)]
+    assert "Mend the gate." in texts(Choice(task), 60)
+
+
+def test_thousands_of_corrections_in_a_row_are_no_deeper_than_one() -> None:
+    ledger = [said(f"No wait, rather gate {n}.", 1 + n // 2_000) for n in range(4_000)]
+    chosen = Choice([said("Mend a gate.", 0), *ledger]).take(200_000, Shares())
+    assert len(chosen) == 4_001
