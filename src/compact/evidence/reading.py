@@ -111,7 +111,7 @@ def pieces(text: str) -> list[Piece]:
 
 def pieces_as_written(text: str) -> list[Piece]:
     """The same, with what tags enclose as quoted text, even if they enclose all of it."""
-    if "\n" not in text:
+    if "\n" not in text and not _TAG.match(text):
         return [Piece(text, _whose_line(text))] if text.strip() else []
     lines = text.split("\n")
     shown = _shown_lines(lines)
@@ -216,7 +216,8 @@ class _Paste:
             return self._holding(fence[1], at + 1) or len(lines)
         if tag := _TAG.match(line):
             closed = self._last_closing.get(tag[1], -1) >= at
-            return self._holding(f"</{tag[1]}", at) if closed else at
+            end = self._holding(f"</{tag[1]}", at) if closed else at
+            return end if end > at + 1 or line.rstrip().endswith(f"</{tag[1]}>") else at
         if opened := _OPENED.match(line):
             return self._holding(opened[1].translate(_MIRRORED), at) or at
         if _FORWARDED.match(line) or _is_mail(lines, at):

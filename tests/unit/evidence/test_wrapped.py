@@ -19,6 +19,7 @@ WORDS = "Mend the gate of the harbor.\nNever touch the schema."
         f'<task id="4">{WORDS}</task>\n',
         "<task>\nMend the gate of the harbor.\n</task>\n\n<rules>\nNever touch the schema.\n</rules>",
         f"<message>\n<user_query>\n{WORDS}\n</user_query>\n</message>",
+        "<message>\n<goal>Mend the gate of the harbor.</goal>\n<rule>Never touch the schema.</rule>\n</message>",
     ],
 )
 @pytest.mark.spec("S5.5")
@@ -52,6 +53,11 @@ def test_it_gives_no_line_the_users_authority(text: str, line: str) -> None:
 
 def test_a_message_with_nothing_between_its_tags_is_not_lost() -> None:
     assert pieces("<ping id=4>  </ping>")[0].text == "<ping id=4>  </ping>"
+
+
+@pytest.mark.parametrize("page", ["<html><body><p>Never push.</p></body></html>", "<svg>\n<g>\n</g>\n</svg>"])
+def test_a_page_or_a_picture_is_shown_even_if_it_is_all_of_a_message(page: str) -> None:
+    assert [piece.whose for piece in pieces(page)] == [Whose.SHOWN]
 
 
 @pytest.mark.parametrize("tag", ["bash-stdout", "system_reminder", "environment_context"])
