@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from compact.evidence.secrets import Hiding
-from compact.evidence.values import CODE, classify
+from compact.evidence.values import CODE, classify, values_in
 from compact.evidence.words import clip
 from compact.model.message import Message, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
@@ -27,6 +27,7 @@ _QUOTED = re.compile(r"'[^'\n]*'|\"(?:\\.|[^\"\\\n])*\"")
 _INTO = re.compile(r"(?<![<>0-9&=-])(?:>{1,2}|\btee(?:\s+-a)?)\s*(?!/dev/|&)([\w./~-]+\.\w+)")
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\S*\s[^;&|\n]*?([\w./~-]+\.\w+)\s*(?:$|[;&|\n])")
 _TAKING = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?(rm|mv|cp|checkout|restore)\s([^;&|\n]+)")
+_ONLY_A_TAG = re.compile(r"</?\w[^<>]*>")
 _SEARCH = re.compile(r"^<{5,9} SEARCH[ \t]*\n", re.M)
 _PATCHED = re.compile(r"^[ \t]*\*\*\* (Update|Add|Delete) File: ([^\n]+)$|^\+\+\+ (?:b/)?([^\s]+)", re.M)
 _LOOKS = re.compile(rf"(?:{'|'.join(CODE['looks'])}|git (?:log|status|diff|show|blame))(?!\S)")
@@ -96,11 +97,11 @@ def edits_in(text: str, at: int) -> Iterator[Step]:
     before, *blocks = _SEARCH.split("\n" + text.replace("\r\n", "\n")) if "<<< SEARCH" in text else (text,)
     name = ""
     for block in blocks:
-        if lines := [line for line in before.split("\n")[1:] if line.strip() and "```" not in line]:
-            name = lines[-1].strip(" \t*#:`")
-            alone = len(lines[-1].split()) == 1 and lines[-1].rstrip()[-1] != ":"
-            is_named = alone or classify(name) is EvidenceKind.PATH
-        if name and is_named:
+        lines = (line.strip(" \t*#:`") for line in reversed(before.split("\n")[1:]) if "```" not in line)
+        if last := next((line for line in lines if line and not _ONLY_A_TAG.fullmatch(line)), ""):
+            paths = (value for value, kind in values_in(last).items() if kind is EvidenceKind.PATH)
+            name = last if last.lower() in CODE["files"] else max(paths, key=last.rfind, default="")
+        if name:
             added = f"\n{block}".partition("\n=======\n")[2].partition("\n>>>>>>>")[0]
             yield Step(at, at, changes=((name, "edited"),), added=added)
         before = block.rpartition("\n>>>>>>>")[2]

@@ -27,6 +27,9 @@ def edited(message: Message) -> list[tuple[str, str]]:
         f"```\nharbor/gate.py\n{BLOCK}\n```",
         f"**harbor/gate.py**\n\n```python\n{BLOCK}\n```",
         f"### `harbor/gate.py`:\n{BLOCK}",
+        f"**File: `harbor/gate.py`**\n{BLOCK}",
+        f"Like harbor/dock.py, I changed `harbor/gate.py` as follows:\n```python\n{BLOCK}\n```",
+        f"<file>\nharbor/gate.py\n</file>\n{BLOCK}",
     ],
 )
 @pytest.mark.spec("S5.6")
