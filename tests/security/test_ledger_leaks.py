@@ -22,6 +22,11 @@ def run(command: str, output: str = "done") -> list[Message]:
     return [call("call_1", "bash", json.dumps({"command": command})), result("call_1", output)]
 
 
+def words(text: str) -> list[str]:
+    """As a shell passes one line; a block of several lines is one argument."""
+    return [text] if "\n" in text else text.split()
+
+
 PLACES: dict[str, Callable[[str], Sequence[Message]]] = {
     "user": lambda text: [user(f"Please note this:\n{text}\nThanks.")],
     "user alone": lambda text: [user(text)],
@@ -34,6 +39,11 @@ PLACES: dict[str, Callable[[str], Sequence[Message]]] = {
     "heredoc": lambda text: run(f"cat > conf/app.env <<'END'\n{text}\nEND"),
     "argument": lambda text: [call("call_1", "create_user", json.dumps({"note": text, "id": "U-4711"}))],
     "nested argument": lambda text: [call("call_1", "create_users", json.dumps({"users": [{"note": text}]}))],
+    "short list": lambda text: [call("call_1", "run", json.dumps({"argv": ["login", *words(text)]}))],
+    "long list": lambda text: [
+        call("call_1", "run", json.dumps({"argv": [*(f"-v{n}" for n in range(70)), *words(text), "."]}))
+    ],
+    "name of an argument": lambda text: [call("call_1", "post", json.dumps({"headers": {text: "1"}}))],
     "written file": lambda text: [call("call_1", "write", json.dumps({"path": "a/b.env", "content": text}))],
     "edit in prose": lambda text: [
         assistant(f"conf/app.env\n<<<<<<< SEARCH\n\n=======\n{text}\n>>>>>>> REPLACE")
@@ -47,7 +57,7 @@ PLACES: dict[str, Callable[[str], Sequence[Message]]] = {
 def test_no_secret_is_in_a_unit(place: str) -> None:
     leaked = []
     for case in (*SECRETS, *PLACED):
-        units = extract(PLACES[place](case.text), secrets_in=REDACTOR.secret_spans)
+        units = extract(PLACES[place](case.text), redactor=REDACTOR)
         shown = "\n".join(f"{unit.value} {unit.context}" for unit in units)
         if case.secret in shown or " ".join(case.secret.split()) in shown:
             leaked.append((case.kind, case.text, shown))
@@ -56,9 +66,7 @@ def test_no_secret_is_in_a_unit(place: str) -> None:
 
 def test_what_is_left_of_a_text_keeps_its_place() -> None:
     secret = "sk-proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY" * 2
-    units = extract(
-        [user(f"Use {secret} for staging only, never for the harbor.")], secrets_in=REDACTOR.secret_spans
-    )
+    units = extract([user(f"Use {secret} for staging only, never for the harbor.")], redactor=REDACTOR)
     assert units[0].value == "Use … for staging only, never for the harbor."
 
 

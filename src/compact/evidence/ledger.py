@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
@@ -14,8 +14,8 @@ from compact.evidence.holder import holder
 from compact.evidence.mentions import ASSISTANT, CALL, KIND_WEIGHT, MOST_VALUES, TOOL, USER, Mentions
 from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
-from compact.evidence.secrets import Find, Hiding
-from compact.evidence.steps import Step, arguments_of, edits_in, steps_of
+from compact.evidence.secrets import Hiding, Redacts, texts_in
+from compact.evidence.steps import Step, edits_in, steps_of
 from compact.evidence.values import values_in
 from compact.model.message import (
     Message,
@@ -24,7 +24,6 @@ from compact.model.message import (
     Role,
     ToolCall,
     ToolResult,
-    canonical_json,
 )
 from compact.model.summary import Evidence, EvidenceKind
 
@@ -37,6 +36,7 @@ _FEWEST_UNITS, _FEWEST_CHARS, _TIMES_A_SUMMARY = 1_000, 20_000, 5
 _OPENING = 60  # units of what the user said first, which always stay
 _HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")  # in outputs that were cut, our own name for the whole
 _values_of = remembered(values_in)
+_OF_TOOLS = (ToolResult, Opaque)
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
 
 
@@ -45,16 +45,16 @@ def extract(
     positions: Sequence[int] = (),
     earlier: Sequence[Evidence] = (),
     *,
-    secrets_in: Find | None = None,
+    redactor: Redacts | None = None,
     room: int | None = None,
 ) -> tuple[Evidence, ...]:
-    """All units of `messages`, in order, then their values, best first. Leaves out what `secrets_in` finds.
+    """All units of `messages`, in order, then their values, best first, without secrets if it has a redactor.
 
     `earlier`: the ledger so far, which may have the question that the first message answers. `room`: tokens
     of the summary they are for; it limits what only tools named.
     """
     where = tuple(positions) or tuple(range(len(messages)))
-    hiding = Hiding(secrets_in)
+    hiding = Hiding(redactor)
     units: list[Evidence] = []
     steps: list[Step] = []
     mentions = Mentions()
@@ -85,9 +85,7 @@ def extract(
     units += done_in(sorted(steps, key=attrgetter("position")))
     of_tools = MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
     units += mentions.best(where, of_tools)
-    if hiding.values:
-        units = [unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}")]
-    return tuple(units)
+    return tuple([unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}")])
 
 
 def _unread(messages: Sequence[Message]) -> set[int]:
@@ -106,10 +104,18 @@ def _take_values(mentions: Mentions, message: Message, text: str, at: int, hidin
         mentions.take(_values_of(text), USER if message.role is Role.USER else ASSISTANT, at)
     for part in message.parts:
         if isinstance(part, ToolCall):
-            mentions.take(_values_of(canonical_json(arguments_of(part, hiding))), CALL, at)
-        elif isinstance(part, ToolResult | Opaque):
-            shown = hiding.text(part.text)
-            mentions.take(_values_of(_HINT.sub("", shown) if "recall" in shown else shown, True), TOOL, at)
+            given = "\n".join(texts_in(hiding.arguments(part)))
+            mentions.take(_values_of(given), CALL, at)
+        elif isinstance(part, _OF_TOOLS):
+            mentions.take(_shown_by(part.text, hiding), TOOL, at)
+
+
+def _shown_by(output: str, hiding: Hiding) -> Mapping[str, EvidenceKind]:
+    """The values of an output; one without any is not searched for secrets."""
+    found = _values_of(_HINT.sub("", output) if "recall" in output else output, True)
+    if found and (shown := hiding.text(output)) is not output:
+        return _values_of(_HINT.sub("", shown), True)
+    return found
 
 
 def fold(earlier: Sequence[Evidence], units: Iterable[Evidence], summary: str = "") -> tuple[Evidence, ...]:

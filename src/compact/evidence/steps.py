@@ -107,33 +107,17 @@ def edits_in(text: str, at: int) -> Iterator[Step]:
         before = block.rpartition("\n>>>>>>>")[2]
 
 
-_NUMBERS_AS_TEXT = json.JSONDecoder(parse_float=str, parse_int=str)
-
-
-def arguments_of(call: ToolCall, hiding: Hiding) -> Mapping[str, Any]:
-    """A call's arguments, without secrets; read once for all callers."""
-    found: Mapping[str, Any] = hiding.once(call, lambda: _arguments(call.arguments))
-    return found
-
-
-def _arguments(given: Any) -> Mapping[str, Any]:
-    if isinstance(given, str):
-        try:
-            given = _NUMBERS_AS_TEXT.decode(given)
-        except (ValueError, RecursionError):
-            return {"": given} if given.strip() else {}
-    return given if isinstance(given, Mapping) else {"": given}
-
-
 def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None, hiding: Hiding) -> Step:
-    arguments = arguments_of(call, hiding)
+    arguments = hiding.arguments(call)
     command = _command_of(arguments)
     words = _words_in(call.name)
     if command and "path" in arguments and len(command.split()) == 1:
         words, command = (*words, *command.lower().split("_")), ""
     answer = answered[1] if answered else ToolResult("", "")
-    said = hiding.text(answer.text)
-    status, failed, error, result, failing = _ending(said, answer.is_error, bool(command))
+    ending = _ending(answer.text, answer.is_error, bool(command))
+    if any(ending[2:]) and (said := hiding.text(answer.text)) is not answer.text:
+        ending = _ending(said, answer.is_error, bool(command))
+    status, failed, error, result, failing = ending
     bare = _CD.sub("", command).strip()
     changes = tuple(_changed_by(bare) if command else _changed_by_tool(words, arguments))
     texts = (arguments.get(key) for key in _TEXT_KEYS)

@@ -1,4 +1,4 @@
-"""Extract the prose of a message."""
+"""The prose of a message, and what stands in it where a secret was."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import re
 from contextlib import suppress
 
+REDACTED = "<REDACTED>"
+"""What a redactor puts in the place of a secret."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from compact.redaction.redactor import REDACTED, Redactor
+from compact.model.prose import REDACTED
+from compact.redaction.redactor import Redactor
 from compact.redaction.stream import StreamRedactor
 
 __all__ = ["REDACTED", "Redactor", "StreamRedactor"]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from compact.model.message import (
@@ -21,6 +23,7 @@ from compact.model.message import (
     ToolCall,
     ToolResult,
 )
+from compact.model.prose import REDACTED
 from compact.redaction.decode import characters
 from compact.redaction.engine import Span
 from compact.redaction.keys import PIN, strength
@@ -31,7 +34,6 @@ from compact.redaction.scan import Scanner, compile_user, pii_kinds
 if TYPE_CHECKING:
     from compact.redaction.stream import StreamRedactor
 
-REDACTED = "<REDACTED>"
 _REDACTED_BYTES = REDACTED.encode()
 _MAX_DEPTH = 64
 # A long list of these is a measurement or a picture; checking each one would take seconds.
@@ -159,9 +161,22 @@ class Redactor:
             if not self.pii and _NUMBERS.issuperset(map(type, value)):
                 return tuple(value) if isinstance(value, tuple) else list(value)
             items = [self._value(item, depth + 1, above) for item in value]
+            for place in self._secret_together(value):
+                items[place] = REDACTED
             return tuple(items) if isinstance(value, tuple) else items
         plain = _plain(value)
         return self._value(plain, depth + 1, above) if plain is not None else self.text(str(value))
+
+    def _secret_together(self, items: Iterable[Any]) -> set[int]:
+        """Places of texts that hold a secret only next to others: `["login", "--password", "…"]`."""
+        texts = [(place, item) for place, item in enumerate(items) if isinstance(item, str)]
+        spans = self.secret_spans(" ".join([text for _, text in texts])) if len(texts) > 1 else ()
+        starts = list(accumulate([len(text) + 1 for _, text in texts], initial=0)) if spans else []
+        return {
+            texts[number][0]
+            for start, end in spans
+            for number in range(bisect_right(starts, start) - 1, bisect_left(starts, end))
+        }
 
     def _mapping(self, mapping: Mapping[Any, Any], depth: int, above: frozenset[int]) -> dict[Any, Any]:
         # {"name": "Authorization", "value": "..."}, as in header lists.

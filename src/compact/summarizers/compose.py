@@ -11,7 +11,7 @@ from compact.core.summary_checks.support import CITED
 from compact.errors import SummaryRefused
 from compact.evidence.ledger import WORDS
 from compact.evidence.said import SHOWN
-from compact.evidence.secrets import Find
+from compact.evidence.secrets import Redacts
 from compact.evidence.survival import counted, survival
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 from compact.ports import Summarizer, TokenCounter
@@ -48,14 +48,14 @@ class Composer:
         *,
         adds: bool = True,
         min_chars: int = 1,
-        secrets_in: Find | None = None,
+        redactor: Redacts | None = None,
     ) -> None:
         self._prose = prose
         self._counter = counter
         self._adds = adds
         self._min_chars = min_chars
-        self._secrets_in = secrets_in
-        self._embedded = ExtractiveSummarizer(counter, secrets_in=secrets_in)
+        self._redactor = redactor
+        self._embedded = ExtractiveSummarizer(counter, redactor=redactor)
         self._chain = prose if isinstance(prose, Chain) else Chain([prose or self._embedded])
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Composer:
         """What can be added, and the request for the prose, without the room that the words need."""
         if not self._adds:
             return None, request
-        material = Material(request, self._secrets_in)
+        material = Material(request, self._redactor)
         own = (unit for unit in material.ledger if unit.kind in WORDS and unit.context != SHOWN)
         words = sum(len(unit.value) + len(unit.context) + _AROUND for unit in own) / _CHARS_PER_TOKEN
         wanted = int(words + _LEFT_OUT_SHARE * request.max_tokens)

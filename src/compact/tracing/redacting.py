@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from compact.model.prose import REDACTED
 from compact.ports import Redacts
 
-REDACTED = "<REDACTED>"
 _END = 2_048
 """This many characters at the end of one text are scanned together with as many of the next."""
 

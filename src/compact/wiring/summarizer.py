@@ -80,7 +80,7 @@ def _composed(
         counter,
         adds=adds,
         min_chars=config.policy.summary_min_chars,
-        secrets_in=redactor.secret_spans if redactor.enabled else None,
+        redactor=redactor if redactor.enabled else None,
     )
 
 

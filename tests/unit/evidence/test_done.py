@@ -83,7 +83,7 @@ def test_an_error_and_a_failing_test_are_quoted_without_their_secrets() -> None:
     )
     units = extract(
         [call("call_1", "bash", '{"command": "make test"}'), result("call_1", output)],
-        secrets_in=Redactor().secret_spans,
+        redactor=Redactor(),
     )
     quoted = [unit.value for unit in units if unit.kind is EvidenceKind.ERROR]
     assert "fatal: no key …" in quoted

@@ -102,7 +102,7 @@ class PromptContents:
     def _ledger(self) -> Sequence[Evidence]:
         redactor = redactor_for(self._config)
         # A secret is never listed, not even as something missing.
-        return extract(self._originals, secrets_in=redactor.secret_spans)
+        return extract(self._originals, redactor=redactor)
 
     @cached_property
     def _done_at(self) -> Mapping[str, set[int]]:

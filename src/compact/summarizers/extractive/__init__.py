@@ -14,7 +14,7 @@ from compact.evidence.choose import Candidate, Group
 from compact.evidence.pool import pool
 from compact.evidence.reading import sentences
 from compact.evidence.said import SHOWN
-from compact.evidence.secrets import Find
+from compact.evidence.secrets import Redacts
 from compact.evidence.survival import counted, survival
 from compact.evidence.words import clip
 from compact.model.message import MessageKind
@@ -38,14 +38,14 @@ class Material:
     """One reading of the request: its own units, and the ledger with those of earlier records."""
 
     def __init__(
-        self, request: SummaryRequest, secrets_in: Find | None = None, *, retell: bool = False
+        self, request: SummaryRequest, redactor: Redacts | None = None, *, retell: bool = False
     ) -> None:
         """`retell`: also count lines of an earlier summary that no ledger has; no model carries them on."""
         has_content = [not is_empty_failure(message) for message in request.messages]
         messages = list(compress(request.messages, has_content))
         positions = list(compress(request_positions(request), has_content))
         earlier = request.previous_evidence
-        self.own = extract(messages, positions, earlier, secrets_in=secrets_in, room=request.max_tokens)
+        self.own = extract(messages, positions, earlier, redactor=redactor, room=request.max_tokens)
         inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
         self.summary = "\n".join(filter(None, (request.previous_summary, *inside)))
         if retell:
@@ -86,16 +86,16 @@ class ExtractiveSummarizer:
 
     renders_prompt = True
 
-    def __init__(self, counter: TokenCounter, *, secrets_in: Find | None = None) -> None:
+    def __init__(self, counter: TokenCounter, *, redactor: Redacts | None = None) -> None:
         self._counter = counter
-        self._secrets_in = secrets_in
+        self._redactor = redactor
 
     def __repr__(self) -> str:
         return "ExtractiveSummarizer()"
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """A summary of at most `request.max_tokens`; empty if there is no room or nothing to say."""
-        material = Material(request, self._secrets_in, retell=True)
+        material = Material(request, self._redactor, retell=True)
         made, tokens = fitted(
             material, strategy_for(request.strategy), request.max_tokens, self._counter.count, request.focus
         )
