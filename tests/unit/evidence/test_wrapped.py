@@ -19,7 +19,7 @@ WORDS = "Mend the gate of the harbor.\nNever touch the schema."
         f'<task id="4">{WORDS}</task>\n',
         "<task>\nMend the gate of the harbor.\n</task>\n\n<rules>\nNever touch the schema.\n</rules>",
         f"<message>\n<user_query>\n{WORDS}\n</user_query>\n</message>",
-        "<message>\n<goal>Mend the gate of the harbor.</goal>\n<rule>Never touch the schema.</rule>\n</message>",
+        "<task>\n<goal>Mend the gate of the harbor.</goal>\n<rule>Never touch the schema.</rule>\n</task>",
     ],
 )
 @pytest.mark.spec("S5.5")
