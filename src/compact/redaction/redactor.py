@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from itertools import accumulate
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from compact.model.message import (
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 _REDACTED_BYTES = REDACTED.encode()
 _MAX_DEPTH = 64
+_BLANK = re.compile(r"\s")
 # A long list of these is a measurement or a picture; checking each one would take seconds.
 _NUMBERS = frozenset({int, float, bool, type(None)})
 _JSON_SCHEMA_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
@@ -168,15 +171,30 @@ class Redactor:
         return self._value(plain, depth + 1, above) if plain is not None else self.text(str(value))
 
     def _secret_together(self, items: Iterable[Any]) -> set[int]:
-        """Places of texts that hold a secret only next to others: `["login", "--password", "…"]`."""
+        """Places of texts that are a secret only next to others: `["login", "--password", "…"]`.
+
+        A word goes on with the next text; a text of several words is a line of its own. What a text reveals
+        by itself was taken out of it before, and the rest of it stays.
+        """
         texts = [(place, item) for place, item in enumerate(items) if isinstance(item, str)]
-        spans = self.secret_spans(" ".join([text for _, text in texts])) if len(texts) > 1 else ()
+        if len(texts) < 2:
+            return set()
+        joined = "".join([text + ("\n" if _BLANK.search(text) else " ") for _, text in texts])
+        spans = self.secret_spans(joined)
         starts = list(accumulate([len(text) + 1 for _, text in texts], initial=0)) if spans else []
-        return {
-            texts[number][0]
-            for start, end in spans
-            for number in range(bisect_right(starts, start) - 1, bisect_left(starts, end))
-        }
+        known: dict[int, list[Span]] = {}
+        together: set[int] = set()
+        for start, end in spans:
+            for number in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
+                place, text = texts[number]
+                alone = (
+                    known[number] if number in known else known.setdefault(number, self.secret_spans(text))
+                )
+                first, last = max(0, start - starts[number]), min(len(text), end - starts[number])
+                nearest = bisect_right(alone, first, key=itemgetter(0)) - 1
+                if nearest < 0 or alone[nearest][1] < last:
+                    together.add(place)
+        return together
 
     def _mapping(self, mapping: Mapping[Any, Any], depth: int, above: frozenset[int]) -> dict[Any, Any]:
         # {"name": "Authorization", "value": "..."}, as in header lists.

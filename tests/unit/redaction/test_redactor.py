@@ -161,6 +161,35 @@ def test_lists_of_numbers_stay_and_are_copied(redactor: Redactor) -> None:
     assert Redactor(pii=True).value([4111111111111111, 5]) == [REDACTED, 5]
 
 
+@pytest.mark.parametrize(
+    ("items", "clean"),
+    [
+        (["login", "--password", "hunter22x", "now"], ["login", "--password", REDACTED, "now"]),
+        (["--password", "correct horse battery"], ["--password", REDACTED]),
+        (
+            ["The importer reads it, so set password=hunter22x before the next run.", "Then restart."],
+            [f"The importer reads it, so set password={REDACTED} before the next run.", "Then restart."],
+        ),
+    ],
+)
+def test_texts_of_a_list_are_read_together_and_keep_what_is_no_secret(
+    redactor: Redactor, items: list[str], clean: list[str]
+) -> None:
+    assert redactor.value(items) == clean
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["if not password:", "    raise ValueError('no password')"],
+        ["authorization: bearer", "content-type: application/json"],
+        ["The PIN is", "4711 Main Street"],
+    ],
+)
+def test_a_line_of_a_list_does_not_go_on_in_the_next(redactor: Redactor, lines: list[str]) -> None:
+    assert redactor.value(lines) == lines
+
+
 def test_cycles_and_depth_end(redactor: Redactor) -> None:
     loop: list[object] = ["password=x"]
     loop.append(loop)
