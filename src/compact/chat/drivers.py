@@ -131,7 +131,8 @@ def run(flow: Flow, conversation: Conversation, control: Control) -> Iterator[Ch
         except GeneratorExit:
             silent, problem = True, Stop()
         except Exception as error:
-            problem = error
+            # A need that failed is the flow's to judge; at an event it is the reader who threw this in.
+            problem = Stop() if isinstance(step, ChatEvent) else error
 
 
 def _meet(need: Any, conversation: Conversation, control: Control) -> Any:

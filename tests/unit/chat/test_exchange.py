@@ -344,7 +344,7 @@ async def test_a_reader_that_leaves_keeps_what_was_said(make_chats: Any, how: st
     assert chats.open("talk").turns[-1]["finish_reason"] == "interrupted"
 
 
-@pytest.mark.parametrize("how", ["close", "aclose", "interrupt"])
+@pytest.mark.parametrize("how", ["close", "aclose", "interrupt", "error"])
 async def test_an_exchange_may_be_left_after_any_event(make_chats: Any, how: str) -> None:
     """Nothing is stored twice, no call stays without its result, and nobody gets an error for it."""
     script = [Calls(("clock", {})), "It is noon."]
@@ -362,7 +362,7 @@ async def test_an_exchange_may_be_left_after_any_event(make_chats: Any, how: str
             events.close()
         else:
             with suppress(StopIteration):
-                seen.append(events.throw(KeyboardInterrupt()))
+                seen.append(events.throw(KeyboardInterrupt() if how == "interrupt" else OSError("no space")))
             seen += events
             assert isinstance(seen[-1], Finished)
         return seen
