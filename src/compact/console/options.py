@@ -106,7 +106,7 @@ def tokens(text: str) -> int:
 def at_least_one(text: str) -> int:
     """A whole number, 1 or more."""
     if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a number, 1 or more, got {text!r}")
+        raise ArgumentTypeError(f"expected a whole number, 1 or more, got {text!r}")
     return int(text)
 
 
@@ -114,7 +114,7 @@ def whole_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ArgumentTypeError(f"expected a number, got {text!r}") from None
+        raise ArgumentTypeError(f"expected a whole number, got {text!r}") from None
 
 
 def amount(text: str) -> float:
