@@ -34,11 +34,13 @@ def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> Insufficien
     budget, window = limits.real(limits.budget), limits.real(limits.window)
     # Rounded one by one, the parts may seem to fit: the difference is added to the largest.
     needed = max(ceil(round(sum(parts.values()) * limits.scale, 6)), budget + 1)
-    counts[max(counts, key=lambda name: counts[name])] += needed - sum(counts.values())
+    largest = max(counts, key=lambda name: counts[name])
+    counts[largest] += needed - sum(counts.values())
+    reduce = "Shorten the system prompt or the tools, reduce" if largest == "system_and_tools" else "Reduce"
     ends = "the first or the newest message" if counts.get("first_turns") else "the newest message"
     return InsufficientBudget(
         f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({in_words(counts)}), but the "
-        f"budget is {budget:,} of a window of {window:,}. Nothing was changed. Reduce protected memory, "
+        f"budget is {budget:,} of a window of {window:,}. Nothing was changed. {reduce} protected memory, "
         f"shorten {ends} or tool output, or use a model with a larger context window.",
         needed=needed,
         budget=budget,

@@ -119,6 +119,17 @@ def test_the_error_that_nothing_fits_names_the_parts_in_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"system_and_tools": 9_000, "newest_turn": 90}, "Shorten the system prompt or the tools, reduce"),
+        ({"system_and_tools": 90, "newest_turn": 9_000}, "Nothing was changed. Reduce protected memory, "),
+    ],
+)
+def test_the_advice_names_the_system_prompt_where_it_is_the_largest(parts: dict[str, int], told: str) -> None:
+    assert told in str(insufficient_budget(parts, policy_limits(policy(), 2_500, fixed=3)))
+
+
+@pytest.mark.parametrize(
     ("parts", "helps"),
     [
         ({"system_and_tools": 3, "protected": 9_000, "newest_turn": 90}, True),
