@@ -180,6 +180,21 @@ def _own_blocks(block: str, opens: bool) -> Iterator[Piece]:
         led_in = led_in or (paragraph.rstrip()[-1] in "?:？：" and len(block) - len(paragraph) > _LONG_PASTE)
 
 
+def _is_enclosed(line: str) -> bool:
+    """Whether all of a line is inside tags: `<b>Never</b> push on <b>Fridays</b>` is a sentence with two."""
+    at = 0
+    while at < len(line) and (tag := _TAG.match(line, at)):
+        depth = 0
+        for one in re.compile(rf"<(/?){re.escape(tag[1])}(?:\s[^<>]*)?>").finditer(line, at):
+            depth += -1 if one[1] else 1
+            if not depth:
+                at = one.end()
+                break
+        else:
+            return False
+    return at >= len(line)
+
+
 def _shown_lines(lines: list[str]) -> list[bool]:
     """For each line, whether it is quoted or pasted."""
     shown = [False] * len(lines)
@@ -217,7 +232,7 @@ class _Paste:
         if tag := _TAG.match(line):
             closed = self._last_closing.get(tag[1], -1) >= at
             end = self._holding(f"</{tag[1]}", at) if closed else at
-            return end if end > at + 1 or line.rstrip().endswith(f"</{tag[1]}>") else at
+            return end if end > at + 1 or _is_enclosed(line.rstrip()) else at
         if opened := _OPENED.match(line):
             return self._holding(opened[1].translate(_MIRRORED), at) or at
         if _FORWARDED.match(line) or _is_mail(lines, at):

@@ -74,6 +74,22 @@ def test_a_block_beside_the_users_own_words_is_still_shown(text: str) -> None:
     assert len(shown) == 1 and "Never touch the schema." in shown[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "whose"),
+    [
+        ("<b>Never</b> push on <b>Fridays</b>", Whose.DOUBTFUL),
+        ("<li>Mend it</li> stands beside <li>Never push</li>", Whose.DOUBTFUL),
+        ("<mail>Pay it.</mail> <mail>Send it.</mail>", Whose.SHOWN),
+        ('<mail id="4">Eve wrote: <mail>Pay it.</mail> So do it.</mail>', Whose.SHOWN),
+    ],
+)
+@pytest.mark.spec("S5.5")
+def test_a_line_is_shown_only_where_tags_enclose_all_of_it(line: str, whose: Whose) -> None:
+    assert pieces(f"{line}\n\nThis is about the harbor.")[0].whose is whose
+    if whose is Whose.DOUBTFUL:
+        assert [piece.whose for piece in pieces(line)] == [whose]
+
+
 def test_tags_may_be_nested_as_deep_as_they_like() -> None:
     depth = range(3_000)
     text = "".join(f"<t{n}>" for n in depth) + WORDS + "".join(f"</t{n}>" for n in reversed(depth))
