@@ -11,25 +11,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from heapq import heappop, heappush
-from itertools import chain, pairwise
-from math import fsum, sqrt
+from heapq import heapify, heappop, heapreplace
+from itertools import pairwise
 
+from compact.evidence.coverage import Coverage
 from compact.evidence.done import FILE, RAN
-from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
+from compact.evidence.features import SINGLE, features_of
 from compact.evidence.holder import Holder
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN, STATED
 from compact.evidence.words import content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
-_AGAIN = 0.1  # the share of its worth that a feature keeps once it is covered
-_VALUE = 24  # a value's rank against the weight of words: higher keeps more identifiers, fewer phrases
 _SAME_MATTER = 0.36  # how alike two sayings on one matter are; no correction in the benchmark is less so
 _PLAINLY = 0.50  # how alike where the later stands beside the earlier, unless it says that it corrects
 _FEW_SAYINGS = 4  # a word in more of them is common talk and links none
 _FOCUS = 4.0
-_SAYING = 12.0  # what a new saying is worth apart from its words: many short ones count most
 _HANDED_ON = 0.46  # of what the user's words leave, for conclusions before all kinds compete for it
 _FRAGMENT, _ONE_MORE = 24, 2  # extra characters for a sentence, or fragments look cheap, and for a value
 
@@ -94,26 +91,15 @@ class Choice:
         places = range(len(ledger)) if among is None else among
         self._places = [place for place in places if not _is_bare(ledger[place])]
         self._units = units = [ledger[place] for place in self._places]
-        self._groups = [_group_of(unit) for unit in units]
-        # A unit that is a single value covers itself.
-        self._features = [
-            NOTHING if unit.kind in _SINGLE_VALUES else features_of(_words_of(unit)) for unit in units
-        ]
+        self._groups = list(map(_group_of, units))
         self._costs = list(map(_cost, units))
-        self._ranks = {unit.value: unit.rank for unit in ledger if unit.kind in VALUES}
         self._said = [unit.kind in WORDS for unit in units]
-        spoken = [number for number, one in enumerate(self._features) if one.words]
-        self._weights = weights_of(
-            [self._features[number] for number in spoken], [units[number].message for number in spoken]
-        )
-        self._naming = worth_of_names(
-            [self._features[number].names for number, said in enumerate(self._said) if said]
-        )
-        self._left = self._weights.copy()  # what covering a feature adds now
-        self._covered: set[str] = set()
-        self._fresh: dict[int, set[str]] = {}  # words of a saying that were not covered at the last look
-        if before:
-            self._cover(before, features_of(before))
+        self._features = [
+            SINGLE if unit.kind in _SINGLE_VALUES else features_of(_words_of(unit)) for unit in units
+        ]
+        self._coverage = Coverage(units, self._features, self._said, features_of(before))
+        self._standing = self._standings(frozenset(content_words(focus)))
+        self._extra = [_ONE_MORE if one is SINGLE else _FRAGMENT for one in self._features]
         self.picked: list[Candidate] = []
         self._taken: dict[int, Candidate | None] = {}
         """Units that need no further choice, with the candidate they were picked with."""
@@ -122,11 +108,9 @@ class Choice:
         self._of: dict[Group, list[int]] = {group: [] for group in Group}
         for number, group in enumerate(self._groups):
             self._of[group].append(number)
-        self._standing = self._standings(frozenset(content_words(focus)))
-        self._rates = self._highest_rates()
-        """Each unit's worth per size at the last look, negated; it can only have dropped since."""
         if before:
             flat = " ".join(before.split())
+            spoken = (number for number, one in enumerate(self._features) if one.words)
             self._taken.update((number, None) for number in spoken if units[number].value in flat)
         self._beside: set[int] = set()  # sayings that plainly take up an earlier one, and so stand beside it
         self._later = self._links()
@@ -140,9 +124,7 @@ class Choice:
                 words = content_words(unit.value) if unit.context else ()
                 if len(set(words).intersection(content_words(unit.context))) > 1:
                     self._units[number] = replace(unit, context="")
-                    self._rates[number] *= (size := self._costs[number]) + _FRAGMENT
-                    self._costs[number] = size - len(unit.context)
-                    self._rates[number] /= self._costs[number] + _FRAGMENT
+                    self._costs[number] -= len(unit.context)
         asked = [self._units[number].context for number in own]
         stated = self._of[Group.CONCLUDED]
         held = Holder("\n".join(filter(None, asked))).among([self._units[number] for number in stated])
@@ -216,87 +198,32 @@ class Choice:
                     standing[number] *= _FOCUS
         return standing
 
-    def _highest_rates(self) -> list[float]:
-        """Each unit's worth per size with nothing covered: an upper bound."""
-        rates = []
-        weight_of = self._weights.__getitem__
-        for number, (one, size, standing, said) in enumerate(
-            zip(self._features, self._costs, self._standing, self._said, strict=True)
-        ):
-            if one is NOTHING:
-                gain = _VALUE * self._ranks[self._units[number].value]
-                rates.append(-gain * standing / (size + _ONE_MORE))
-                continue
-            gain = sum(map(weight_of, one.words))
-            if one.names:
-                gain += self._worth_of_names(number, one.names)
-            if said:
-                gain += _SAYING
-            rates.append(-gain * standing / (size + _FRAGMENT))
-        return rates
-
-    def _rate(self, number: int) -> float:
-        """The same with what is covered by now."""
-        one, covered = self._features[number], self._covered
-        if one is NOTHING:
-            return 0.0 if self._units[number].value in covered else self._rates[number]
-        gain = sum(map(self._left.__getitem__, one.words))
-        if one.names:
-            gain += self._worth_of_names(number, [name for name in one.names if name not in covered])
-        if self._said[number]:
-            fresh = self._fresh.get(number)
-            if fresh is None:
-                fresh = self._fresh[number] = set(filter(str.isalpha, one.single))
-            fresh -= covered
-            gain += _SAYING * min(1.0, len(fresh) / 3)
-        rate = self._rates[number] = -gain * self._standing[number] / (self._costs[number] + _FRAGMENT)
-        return rate
-
-    def _worth_of_names(self, number: int, names: Sequence[str]) -> float:
-        """Names have cheap lines of their own, so in sayings each counts like a word."""
-        if self._said[number]:
-            return sum(map(self._naming.__getitem__, names))
-        return _VALUE * sum([self._ranks.get(name, 0.3) for name in names])
-
-    def _cover(self, text: str, features: Features) -> None:
-        left = self._left
-        covered = (text,) if features is NOTHING else (*features.words, *features.names)
-        for feature in covered:
-            if feature in left and feature not in self._covered:
-                left[feature] *= _AGAIN
-        self._covered.update(covered)
-
     def _fill(self, numbers: Iterable[int], room: int, most: Mapping[Group, int]) -> None:
         """Take the best units while there is room; `most` limits what groups may take in total.
 
-        A unit's worth only ever drops, so its last known worth is a bound, and only a unit that comes to the
-        top and would fit is evaluated again.
+        A unit's worth only ever drops, so one that comes to the top with what it is worth now is the best.
         """
-        costs, groups, taken, rates = self._costs, self._groups, self._taken, self._rates
+        costs, groups, taken = self._costs, self._groups, self._taken
+        gains, standing, extra = self._coverage.gains, self._standing, self._extra
         limits = {group: most.get(group, room) for group in Group}
         left_for = {group: min(room - self._used, limits[group] - self._spent[group]) for group in Group}
         queue = [
-            number for number in numbers if costs[number] <= left_for[groups[number]] and number not in taken
+            (-gains[number] * standing[number] / (costs[number] + extra[number]), number)
+            for number in numbers
+            if costs[number] <= left_for[groups[number]] and number not in taken
         ]
-        queue.sort(key=rates.__getitem__)
-        queue.reverse()  # The best is last.
-        again: list[tuple[float, int, int]] = []  # with how many were picked at that time
-        while queue or again:
-            if again and (not queue or again[0] < (rates[queue[-1]], queue[-1])):
-                rate, number, seen = heappop(again)
+        heapify(queue)
+        while queue:
+            rate, number = queue[0]
+            cost, group = costs[number], groups[number]
+            if cost > min(room - self._used, limits[group] - self._spent[group]) or number in taken:
+                heappop(queue)
+            elif (now := -gains[number] * standing[number] / (cost + extra[number])) > rate:
+                heapreplace(queue, (now, number))
             else:
-                number = queue.pop()
-                rate, seen = rates[number], -1
-            left = min(room - self._used, limits[groups[number]] - self._spent[groups[number]])
-            if costs[number] > left or number in taken:
-                continue
-            if seen < len(self.picked):
-                rate = self._rate(number)
-                if (queue and rate > rates[queue[-1]]) or (again and rate > again[0][0]):
-                    heappush(again, (rate, number, len(self.picked)))
-                    continue
-            if rate < -1e-9 or self._said[number]:  # words are kept even if they say nothing new
-                self._pick(number, room, most)
+                heappop(queue)
+                if rate < -1e-9 or self._said[number]:  # words are kept even if they say nothing new
+                    self._pick(number, room, most)
 
     def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
         """Take a unit, and before it what was said later on its matter; without that it does not stay."""
@@ -318,17 +245,14 @@ class Choice:
         self.picked.append(one)
         self._used += cost
         self._spent[group] = spent
-        self._cover(unit.value, self._features[number])
+        self._coverage.cover(self._features[number], unit.value)
         return True
 
     def _links(self) -> dict[int, int]:
         """For each saying, what was said later on the same matter."""
         # A question or thanks neither changes nor is changed.
         said = [number for number in self._of[Group.OWN] if self._units[number].rank >= STATED]
-        features, weights = self._features, self._weights
         found: dict[int, int] = {}
-        holding: dict[str, list[int]] = {}
-        counts = Counter(chain.from_iterable([set(features[number].single) for number in said]))
         first = self._units[said[0]].message if said else -1
         for previous, number in pairwise(said):
             unit = self._units[number]
@@ -336,25 +260,13 @@ class Choice:
             together = first != unit.message == self._units[previous].message
             if together and is_about(unit.value.split(), "corrects"):
                 found[previous] = number
-        for number in said:
-            shared: dict[int, int] = {}
-            words = set(features[number].single)
-            for word in filter(lambda word: counts[word] <= _FEW_SAYINGS, words):
-                before = holding.setdefault(word, [])
-                for other in before:
-                    shared[other] = shared.get(other, 0) + 1
-                before.append(number)
-            best, score = -1, _SAME_MATTER
-            # Sets are unordered, so sums must not depend on order, and the newest of equals wins.
-            for other in sorted((other for other, count in shared.items() if count > 1), reverse=True):
-                if self._units[other].message == self._units[number].message:
-                    continue
-                sets = words, features[other].single, words.intersection(features[other].single)
-                mine, theirs, both = (fsum(map(weights.__getitem__, one)) for one in sets)
-                if (alike := both / sqrt(mine * theirs)) > score:
-                    best, score = other, alike
-            if best >= 0 and best not in found:
-                found[best] = number
+        scores: dict[int, tuple[float, int]] = {}
+        for other, number, score in self._coverage.alike(said, _FEW_SAYINGS):
+            if score > _SAME_MATTER and self._units[other].message != self._units[number].message:
+                scores[number] = max(scores.get(number, (0.0, -1)), (score, other))  # the newest of equals
+        for number, (score, other) in sorted(scores.items()):
+            if other not in found:
+                found[other] = number
                 if score >= _PLAINLY or is_about(self._units[number].value.split(), "corrects", "anew"):
                     self._beside.add(number)
         return found

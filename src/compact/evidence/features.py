@@ -13,8 +13,8 @@ from compact.evidence.values import may_name, values_in
 from compact.evidence.words import lexicon, words_and_runs
 from compact.model.value import value
 
-_PAIR = 0.8
-_REPEATED_PAIR = 4.0  # two words said together in several messages are the topic
+PAIR = 0.8
+REPEATED_PAIR = 4.0  # two words said together in several messages are the topic
 _NAME = 2.0
 _DIGITS = re.compile(r"\d+")
 
@@ -23,28 +23,24 @@ _DIGITS = re.compile(r"\d+")
 class Features:
     """What a text covers, read once and cached: most units of a ledger go from one choice to the next."""
 
-    words: tuple[str, ...] = ()  # content words, then pairs of neighbors, each once
-    alone: int = 0  # how many of them are words
+    words: tuple[str, ...] = ()  # content words, each once
+    pairs: tuple[str, ...] = ()  # of neighbors
     names: tuple[str, ...] = ()
     capitals: tuple[str, ...] = ()
 
-    @property
-    def single(self) -> tuple[str, ...]:
-        return self.words[: self.alone]
 
-
-NOTHING = Features()
+SINGLE = Features()  # of a unit that is a single value
 
 
 def _read_features(text: str, _: bool) -> Features:
     words, runs = words_and_runs(text)
-    known = lexicon(runs)
+    known = lexicon(runs).capitals
+    capitals = [known[run] for run in runs if run in known]
     pairs = map(" ".join, pairwise(words))
-    single = len(set(words))
-    capitals = [known.capitals[run] for run in runs if run in known.capitals]
+    repeats = len(set(words)) < len(words)
     return Features(
-        (*words, *pairs) if single == len(words) else (*dict.fromkeys(words), *dict.fromkeys(pairs)),
-        single,
+        tuple(dict.fromkeys(words) if repeats else words),
+        tuple(dict.fromkeys(pairs) if repeats else pairs),
         tuple(values_in(text)) if may_name(runs) else (),
         tuple(chain.from_iterable(capitals)) if capitals else (),
     )
@@ -54,35 +50,33 @@ def _read_features(text: str, _: bool) -> Features:
 features_of = remembered(_read_features, share=0.125)
 
 
-def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[str, float]:
-    """What covering a word or a pair is worth: most for the topic that several messages share."""
-    within: dict[int, list[tuple[str, ...]]] = {}
-    for one, at in zip(features, messages, strict=True):
-        within.setdefault(at, []).append(one.words)
-    said = (words[0] if len(words) == 1 else set().union(*words) for words in within.values())
-    counts = Counter(chain.from_iterable(said))
-    weights = dict.fromkeys(counts, _PAIR)
-    weights.update(dict.fromkeys([pair for pair, count in counts.items() if count > 1], _REPEATED_PAIR))
+def weights_of(
+    features: Sequence[Features], words: Counter[str], pairs: Counter[str], messages: int
+) -> dict[str, float]:
+    """What covering a word or a repeated pair is worth: most for the topic that several messages share.
+
+    `words`, `pairs`: how many of the messages have each.
+    """
+    weights = {pair: REPEATED_PAIR for pair, count in pairs.items() if count > 1}
     capitals = Counter(chain.from_iterable([one.capitals for one in features]))
     total = len(features) + 1
     # A word said once may be a slip; said twice it counts fully.
-    worth = [log(1 + total / max(2, count)) for count in range(len(within) + 1)]
-    in_place = _numbered(counts)
-    for word in [feature for feature in counts if " " not in feature]:
-        count = counts[word]
+    worth = [log(1 + total / max(2, count)) for count in range(messages + 1)]
+    in_place = _numbered(pairs) if any(word[-1].isdigit() for word in words) else {}
+    for word, count in words.items():
         named = word[0].isdigit() or capitals[word] >= count
-        place = min(in_place.get(word, count), len(within))
+        place = min(in_place.get(word, count), messages)
         weights[word] = worth[place] * _NAME if named else worth[place]
     return weights
 
 
-def _numbered(counts: Counter[str]) -> dict[str, int]:
+def _numbered(pairs: Counter[str]) -> dict[str, int]:
     """For each number, how often one has its place: "step 12" says little after "step 11"."""
-    pairs = [feature.split() for feature in counts if feature[-1].isdigit() and " " in feature]
+    numbered = [pair.split() for pair in pairs if pair[-1].isdigit()]
     places: Counter[str] = Counter()
-    for before, number in pairs:
-        places[before] += counts[f"{before} {number}"]
-    return {number: places[before] for before, number in sorted(pairs, key=lambda pair: places[pair[0]])}
+    for before, number in numbered:
+        places[before] += pairs[f"{before} {number}"]
+    return {number: places[before] for before, number in sorted(numbered, key=lambda one: places[one[0]])}
 
 
 def worth_of_names(said: Sequence[Sequence[str]]) -> dict[str, float]:

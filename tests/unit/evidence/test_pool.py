@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
-from compact.evidence import Choice, Shares, fold
+from compact.evidence import fold
 from compact.evidence.holder import Holder
 from compact.evidence.ledger import MOST_UNITS
 from compact.evidence.pool import pool
@@ -71,21 +71,14 @@ def test_a_first_compaction_looks_at_everything() -> None:
     assert pool(ledger, 0, ROOM, 0.55) == list(range(len(ledger)))
 
 
-def test_few_units_are_looked_at_again(monkeypatch) -> None:
-    """Worth falls only, so what does not come to the top is not looked at: less than twice each."""
-    ledger = ledger_of(40)
-    looks = 0
-    rate = Choice._rate
-
-    def counted(self, number):
-        nonlocal looks
-        looks += 1
-        return rate(self, number)
-
-    monkeypatch.setattr(Choice, "_rate", counted)
-    choice = Choice(ledger)
-    assert choice.take(ROOM, Shares())
-    assert looks < 2 * len(ledger)
+def test_of_other_kinds_the_pool_holds_what_words_may_leave() -> None:
+    ledger = ledger_of(200)
+    said = [unit for unit in ledger if unit.kind is EvidenceKind.SAID]
+    among = [ledger[place] for place in pool(ledger, 1_990, ROOM, 1.0)]
+    assert sum(len(unit.value) for unit in said) > ROOM
+    older = [unit for unit in among if unit.message < 1_990 and unit.kind is EvidenceKind.PATH]
+    assert sum(len(unit.value) for unit in older) <= ROOM * 0.25
+    assert len(pool(ledger, 1_990, ROOM, 0.55)) > len(among) * 0.9
 
 
 def test_a_ledger_stops_growing() -> None:
