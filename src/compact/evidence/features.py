@@ -10,7 +10,7 @@ from math import log
 
 from compact.evidence.remembered import remembered
 from compact.evidence.values import may_name, values_in
-from compact.evidence.words import lexicon, words_and_runs
+from compact.evidence.words import read_words
 from compact.model.value import value
 
 PAIR = 0.8
@@ -33,16 +33,16 @@ SINGLE = Features()  # of a unit that is a single value
 
 
 def _read_features(text: str, _: bool) -> Features:
-    words, runs = words_and_runs(text)
-    known = lexicon(runs).capitals
-    capitals = [known[run] for run in runs if run in known]
+    words, runs, known = read_words(text)
+    written = known.capitals
+    capitals = [] if written.keys().isdisjoint(runs) else [written[run] for run in runs if run in written]
     pairs = map(" ".join, pairwise(words))
     repeats = len(set(words)) < len(words)
     return Features(
         tuple(dict.fromkeys(words) if repeats else words),
         tuple(dict.fromkeys(pairs) if repeats else pairs),
         tuple(values_in(text)) if may_name(runs) else (),
-        tuple(chain.from_iterable(capitals)) if capitals else (),
+        tuple(chain.from_iterable(capitals)),
     )
 
 

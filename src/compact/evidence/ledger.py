@@ -85,7 +85,8 @@ def extract(
     units += done_in(sorted(steps, key=attrgetter("position")))
     of_tools = MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
     units += mentions.best(where, of_tools)
-    return tuple([unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}")])
+    shown = (unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}"))
+    return tuple(shown if hiding.revealed else units)
 
 
 def _unread(messages: Sequence[Message]) -> set[int]:

@@ -34,7 +34,7 @@ class Hiding:
 
     def __init__(self, redactor: Redacts | None) -> None:
         self._redactor = redactor
-        self._revealed: set[str] = set()
+        self.revealed: set[str] = set()
         self._arguments: dict[int, tuple[ToolCall, Mapping[str, Any]]] = {}
         self._texts: dict[str, str] = {}
 
@@ -66,12 +66,12 @@ class Hiding:
         for value, left in zip(texts_in(given), texts_in(shown), strict=False):
             # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
             if value != left == REDACTED and len(value) >= (_LONG_WORD if value.isalpha() else _SHORTEST):
-                self._revealed.add(value)
+                self.revealed.add(value)
         return shown
 
     def holds(self, text: str) -> bool:
         """True if the text contains, or is a piece of, a value that a field's name revealed."""
-        return any(value in text or (len(text) >= _SHORTEST and text in value) for value in self._revealed)
+        return any(value in text or (len(text) >= _SHORTEST and text in value) for value in self.revealed)
 
 
 def _decoded(text: str) -> Mapping[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +13,7 @@ from compact.evidence.values import CODE, classify, values_in
 from compact.evidence.words import clip
 from compact.model.message import Message, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
+from compact.model.value import value
 
 _PATH_KEYS = ("path", "file_path", "filepath", "file", "filename", "target_file", "notebook_path")
 _COMMAND_KEYS = ("command", "cmd", "script", "shell_command", "bash", "code")
@@ -58,7 +58,7 @@ _TAIL, _HEAD, _ARGUMENT = 4_000, 2_000, 60
 _SHELLS = frozenset("sh bash zsh dash /bin/sh /bin/bash".split())
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     """One call with its result, by the positions of their messages; or an edit in a message's text."""
 
@@ -118,7 +118,7 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
     if any(ending[2:]) and (said := hiding.text(answer.text)) is not answer.text:
         ending = _ending(said, answer.is_error, bool(command))
     status, failed, error, result, failing = ending
-    bare = _CD.sub("", command).strip()
+    bare = _CD.sub("", command).strip() if command else ""
     changes = tuple(_changed_by(bare) if command else _changed_by_tool(words, arguments))
     texts = (arguments.get(key) for key in _TEXT_KEYS)
     added = next((text for text in texts if isinstance(text, str) and changes), "")
@@ -126,7 +126,7 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
         position=position,
         result_position=answered[0] if answered else position,
         tool=call.name,
-        command=_in_one_line(bare),
+        command=_in_one_line(bare) if bare else "",
         given=_in_short(arguments),
         changes=changes if not failed else (),
         added=added,
@@ -136,7 +136,7 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
         result=result,
         failing=failing,
         acts=bool(changes) or not (command or set(words) & _READS),
-        doing=_doing(bare),
+        doing=_doing(bare) if bare else frozenset(),
         pending=answered is None,
     )
 

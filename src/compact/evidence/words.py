@@ -135,16 +135,16 @@ def lexicon(runs: Sequence[str]) -> Lexicon:
 
 def content_words(text: str) -> list[str]:
     """The meaningful words of a text, lowercase and in order; in East Asian scripts, character pairs."""
-    return words_and_runs(text)[0]
+    return read_words(text)[0]
 
 
-def words_and_runs(text: str) -> tuple[list[str], list[str]]:
-    """The content words, and what the text consists of between spaces or East Asian scripts."""
-    if text.isascii():
-        runs = text.split()
-        return list(chain.from_iterable(map(lexicon(runs).words.__getitem__, runs))), runs
-    runs = EASTERN.sub(" ", text).split()
-    return [*chain.from_iterable(map(lexicon(runs).words.__getitem__, runs)), *eastern_pairs(text)], runs
+def read_words(text: str) -> tuple[list[str], list[str], Lexicon]:
+    """The content words, its runs between spaces or East Asian scripts, and what is known of them."""
+    ascii_only = text.isascii()
+    runs = (text if ascii_only else EASTERN.sub(" ", text)).split()
+    known = lexicon(runs)
+    words = list(chain.from_iterable(map(known.words.__getitem__, runs)))
+    return words if ascii_only else [*words, *eastern_pairs(text)], runs, known
 
 
 def eastern_pairs(text: str) -> list[str]:
