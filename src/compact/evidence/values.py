@@ -10,7 +10,9 @@ from pathlib import Path
 from compact.evidence.words import EASTERN, listed
 from compact.model.summary import EvidenceKind as Kind
 
-_BREAKS = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
+_BREAK = re.compile(
+    r"\\[nrt\"]|[\"'(){}\[\];<>|=`*\\“”‘’«»「」，。、；：（）！？]+"
+)  # also an escaped line break
 _MARKS = ".,:;!?…/+-@#~$€£&^"
 CODE = listed(Path(__file__).with_name("code.txt"))
 _EXTENSIONS, _NOISE = CODE["extensions"], CODE["noise"]
@@ -39,7 +41,6 @@ _UNNAMED = re.compile(  # types, options, bytes, hunks of a diff, formats, measu
 _SIDE = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 _OWN = re.compile(r"^(?:self|this)\.(?=\w)")
 _KEY = re.compile(r'"[A-Za-z_][\w-]*"\s*:')
-_ESCAPED = re.compile(r'\\[nrt"]')
 _LONGEST, _SHORT_NUMBER, _LONG_NUMBER = 200, 3, 7
 _PLAIN_LIMIT, _KNOWN_LIMIT = 200_000, 50_000
 
@@ -55,43 +56,41 @@ def may_name(runs: Iterable[str]) -> bool:
 
 def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
     """Every value of a text and its kind, without a tool's decimals: none means anything by itself."""
-    found: dict[str, Kind] = {}
     if text[:2].lstrip()[:1] in ("{", "["):
         text = _KEY.sub(" ", text)
-    if "\\" in text:
-        text = _ESCAPED.sub(" ", text)
-    # Most words were classified before; only the others are split.
-    rest = list(filterfalse(_plain.__contains__, text.split()))
+    found: dict[str, Kind] = {}
+    # Most runs are ordinary words, and were read before.
+    rest: Iterable[str] = filterfalse(_plain.__contains__, text.split())
     if from_tool:
         rest = [run for run in rest if "." not in run or not run.replace(".", "", 1).isdecimal()]
-    if not rest:
-        return found
-    unknown = " ".join(rest)
-    for mark in filter(unknown.__contains__, _BREAKS):
-        unknown = unknown.replace(mark, " ")
-    words = set(unknown.split()).difference(_plain)
-    odd = [word for word in words if not ((bare := word.strip(".,:!?"))[1:].islower() and bare.isalpha())]
-    if len(odd) < len(words):
-        _remember_plain(words.difference(odd))
-    for word in sorted(odd):
-        if word.isdecimal() and word.isascii():
-            if _SHORT_NUMBER <= len(word) <= _LONGEST and word[:3] != "000":
-                found[word] = Kind.ID if len(word) >= _LONG_NUMBER else Kind.NUMBER
-            continue
-        known = _known.get(word)
-        if known is None:
-            known = _judge(word)
-        for value, kind in known:
+    for run in rest:
+        known = _known.get(run)
+        for value, kind in _read(run) if known is None else known:
             found[value] = kind
-    if not found:
-        _remember_plain(rest)
     return found
 
 
-def _remember_plain(words: Iterable[str]) -> None:
-    if len(_plain) > _PLAIN_LIMIT:
-        _plain.clear()
-    _plain.update(words)
+def _read(run: str) -> Values:
+    """The values between two spaces, remembered: most runs come up again."""
+    if run.isdecimal() and run.isascii():
+        if len(run) < _SHORT_NUMBER:
+            _plain.add(run)
+        tells = _SHORT_NUMBER <= len(run) <= _LONGEST and run[:3] != "000"
+        return ((run, Kind.ID if len(run) >= _LONG_NUMBER else Kind.NUMBER),) if tells else ()
+    parts = _BREAK.sub(" ", run).split()
+    if parts == [run]:
+        found = _judge(run)
+    else:
+        found = tuple(value for part in parts for value in (_known.get(part) or _read(part)))
+    if len(run) <= _LONGEST:
+        if len(_plain) > _PLAIN_LIMIT or len(_known) > _KNOWN_LIMIT:
+            _plain.clear()
+            _known.clear()
+        if found:
+            _known[run] = found
+        else:
+            _plain.add(run)
+    return found
 
 
 def _judge(word: str) -> Values:
@@ -101,23 +100,14 @@ def _judge(word: str) -> Values:
         or len(bare) < 2
         or (bare.isalpha() and (bare[1:].islower() or not bare.isascii()))
     ):
-        found: Values = ()
-    elif not word.isascii() and EASTERN.search(word):
-        pieces = (_value_of(piece) for piece in EASTERN.sub(" ", word).split())
-        found = tuple(value for value in pieces if value)
+        return ()
+    if not word.isascii() and EASTERN.search(word):
+        pieces = EASTERN.sub(" ", word).split()
     elif "," in bare and not _NUMBER.fullmatch(bare):
-        pieces = (_value_of(piece) for piece in bare.split(",") if piece)
-        found = tuple(value for value in pieces if value)
+        pieces = list(filter(None, bare.split(",")))
     else:
-        value = _value_of(word)
-        found = (value,) if value else ()
-    if found:
-        if len(_known) > _KNOWN_LIMIT:
-            _known.clear()
-        _known[word] = found
-    else:
-        _remember_plain((word,))
-    return found
+        pieces = [word]
+    return tuple(value for value in map(_value_of, pieces) if value)
 
 
 def _value_of(run: str) -> tuple[str, Kind] | None:
