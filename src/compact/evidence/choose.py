@@ -20,15 +20,15 @@ from compact.evidence.features import SINGLE, features_of
 from compact.evidence.holder import Holder
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN, STATED
-from compact.evidence.words import content_words, is_about
+from compact.evidence.words import clip, content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
 _SAME_MATTER = 0.36  # how alike two sayings on one matter are; no correction in the benchmark is less so
 _PLAINLY = 0.50  # how alike where the later stands beside the earlier, unless it says that it corrects
-_FEW_SAYINGS = 4  # a word in more of them is common talk and links none
+_FEW_SAYINGS, _COMMON = 4, 12  # two words in so few of them link two; a word in more than that links none
 _FOCUS = 4.0
 _HANDED_ON = 0.46  # of what the user's words leave, for conclusions before all kinds compete for it
-_FRAGMENT, _ONE_MORE = 24, 2  # extra characters for a sentence, or fragments look cheap, and for a value
+_FRAGMENT, _ONE_MORE, _LEAST = 24, 2, 20  # extra characters for a sentence, for a value; the least of a task
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,15 @@ class Choice:
             (first, shown, 0.25),
             (newest if newest > report else -1, own, shares.words * 0.75),
         ):
-            for number in numbers:
-                if at[number] == message:
-                    self._pick(number, int(room * share), {})
+            its = [number for number in numbers if at[number] == message]
+            there = [self._pick(number, int(room * share), {}) for number in its]
+            if (
+                message == first
+                and its
+                and not any(there)
+                and not self._pick(its[0], int(room * shares.words), {})
+            ):
+                self._shorten(its[0], int(room * share))
         # More if that is enough for everything the user said: only what does not fit is ranked.
         all_fit = sum(self._costs[number] for number in own) <= room * shares.all_words
         share = 1.0 if shares.rest_chars < room else shares.all_words if all_fit else shares.words
@@ -173,6 +179,18 @@ class Choice:
         most = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
         self._fill(range(len(self._units)), room, most)
         return self.picked
+
+    def _shorten(self, number: int, room: int) -> None:
+        """Take head and tail, if there is room for them."""
+        unit, cost = self._units[number], self._costs[number]
+        if (left := room - self._used - cost + len(unit.value)) >= _LEAST:
+            head = clip(unit.value, left * 2 // 3)
+            value = f"{head} {unit.value[len(head) - left :].partition(' ')[2]}".rstrip()
+            self._units[number], self._costs[number] = (
+                replace(unit, value=value),
+                cost - len(unit.value) + len(value),
+            )
+            self._pick(number, room, {})
 
     def _standings(self, focus: frozenset[str]) -> list[float]:
         """Weights by position, newest first, and by what the user asked to focus on."""
@@ -260,14 +278,20 @@ class Choice:
             together = first != unit.message == self._units[previous].message
             if together and is_about(unit.value.split(), "corrects"):
                 found[previous] = number
-        scores: dict[int, tuple[float, int]] = {}
-        for other, number, score in self._coverage.alike(said, _FEW_SAYINGS):
-            if score > _SAME_MATTER and self._units[other].message != self._units[number].message:
-                scores[number] = max(scores.get(number, (0.0, -1)), (score, other))  # the newest of equals
-        for number, (score, other) in sorted(scores.items()):
+        best: dict[int, tuple[float, int, bool]] = {}
+        for other, number, score, rare in self._coverage.alike(said, _FEW_SAYINGS, _COMMON):
+            if (
+                score > (_SAME_MATTER if rare else _PLAINLY)
+                and self._units[other].message != self._units[number].message
+            ):
+                best[number] = max(
+                    best.get(number, (0.0, -1, False)), (score, other, rare)
+                )  # newest of equals
+        for number, (score, other, rare) in sorted(best.items()):
             if other not in found:
                 found[other] = number
-                if score >= _PLAINLY or is_about(self._units[number].value.split(), "corrects", "anew"):
+                plainly = rare and score >= _PLAINLY
+                if plainly or is_about(self._units[number].value.split(), "corrects", "anew"):
                     self._beside.add(number)
         return found
 

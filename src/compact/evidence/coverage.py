@@ -1,7 +1,7 @@
 """What each unit would still add: the worth of its features, and little of it for those already covered.
 
-Always exact: once a feature is covered, all units that share it are worth less. As each feature is covered at
-most once, a whole choice costs as much as its units have in common, however many of them are taken.
+Always exact: once a feature is covered, all units that share it are worth less. That happens once a feature,
+so a choice costs as much as its units have in common.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, filterfalse, repeat
-from math import fsum, sqrt
+from math import fsum, log, sqrt
 
-from compact.evidence.features import PAIR, SINGLE, Features, weights_of, worth_of_names
+from compact.evidence.features import PAIR, SINGLE, Features, weights_of
 from compact.evidence.ledger import VALUES
 from compact.model.summary import Evidence
 
-_AGAIN = 0.1  # the share of its worth that a feature keeps once it is covered
+_AGAIN = 0.1  # the share of its worth that a word or pair keeps once it is covered
 _VALUE = 24  # a value's rank against the weight of words: higher keeps more identifiers, fewer phrases
-_UNRANKED = 0.3
+_UNRANKED = 0.3 * _VALUE
 _SAYING, _NEW_WORDS = 12.0, 3  # the worth of a saying with that many new words: many short ones count most
 
 
@@ -27,9 +27,9 @@ class Coverage:
     def __init__(
         self, units: Sequence[Evidence], features: Sequence[Features], said: Sequence[bool], before: Features
     ) -> None:
-        """`said`: whether each is a saying. `before`: of a text that is already in place."""
+        """`said`: which are sayings. `before`: what is in place."""
         self._features, self._said = features, said
-        self._ranks = {unit.value: unit.rank for unit in units if unit.kind in VALUES}
+        self._worth = {unit.value: _VALUE * unit.rank for unit in units if unit.kind in VALUES}
         spoken = [number for number, one in enumerate(features) if one.words]
         by_message: dict[int, list[Features]] = {}
         for number in spoken:
@@ -41,10 +41,9 @@ class Coverage:
         is_shared = self._holders.__contains__
         for number in spoken:
             one = features[number]
-            # Pairs of sayings are counted and covered, but a saying is worth what its words are.
+            # A saying covers its pairs and names, but is worth what its words are.
             for feature in filter(is_shared, one.words if said[number] else chain(one.words, one.pairs)):
                 self._holders[feature].append(number)
-        self._names_said = worth_of_names([one.names for one, own in zip(features, said, strict=True) if own])
         self._naming: dict[str, list[int]] = {}
         self._new_words = [0] * len(units)
         self._covered = {*before.words, *before.pairs, *before.names}
@@ -62,18 +61,14 @@ class Coverage:
         gain = sum(map(left.__getitem__, one.words))
         if not self._said[number]:
             gain += sum(map(left.get, one.pairs, repeat(PAIR)))
-        for name in one.names:
-            self._naming.setdefault(name, []).append(number)
-            gain += 0.0 if name in self._covered else self._worth(number, name)
-        if self._said[number]:
+            for name in one.names:
+                self._naming.setdefault(name, []).append(number)
+                gain += 0.0 if name in self._covered else self._worth.get(name, _UNRANKED)
+        else:
             words = filterfalse(self._covered.__contains__, one.words) if self._covered else one.words
             self._new_words[number] = new = sum(map(str.isalpha, words))
             gain += _SAYING * min(1.0, new / _NEW_WORDS)
         return gain
-
-    def _worth(self, number: int, name: str) -> float:
-        """Names have cheap lines of their own, so in sayings each counts like a word."""
-        return self._names_said[name] if self._said[number] else _VALUE * self._ranks.get(name, _UNRANKED)
 
     def cover(self, features: Features, value: str) -> None:
         """A text with these features is in place now, or that single value."""
@@ -93,25 +88,28 @@ class Coverage:
                         if new_words[number] < _NEW_WORDS:
                             gains[number] -= _SAYING / _NEW_WORDS
             for number in self._naming.get(feature, ()):
-                gains[number] -= self._worth(number, feature)
+                gains[number] -= self._worth.get(feature, _UNRANKED)
 
-    def alike(self, numbers: Sequence[int], most: int) -> Iterator[tuple[int, int, float]]:
-        """Pairs of these that share two words or more, in order, and how alike they are, from 0 to 1.
+    def alike(self, numbers: Sequence[int], few: int, most: int) -> Iterator[tuple[int, int, float, bool]]:
+        """Pairs of these, in order; how alike they are, from 0 to 1; whether they share two rare words.
 
-        A word in more than `most` of them counts for none.
+        `few` have a rare word. What a pair shares tells as much as two rare words: the more have a word, the
+        less it tells. One that more than `most` have tells nothing.
         """
-        among, shared = set(numbers), Counter[tuple[int, int]]()
+        among, told, rare = set(numbers), dict[tuple[int, int], float](), Counter[tuple[int, int]]()
+        tells = [log(1 + (len(numbers) + 1) / max(1, count)) ** 2 for count in range(max(few, most) + 1)]
         for word in self._shared_words:
             both = [number for number in self._holders[word] if number in among]
-            if len(both) <= most:
-                shared.update(combinations(both, 2))
-        words = {number: set(self._features[number].words) for pair in shared for number in pair}
+            for pair in combinations(both, 2) if len(both) <= most else ():
+                told[pair] = told.get(pair, 0.0) + tells[len(both)]
+                rare[pair] += len(both) <= few
+        words = {number: set(self._features[number].words) for pair in told for number in pair}
         # Sets are unordered, so sums must not depend on order.
         size = {number: fsum(map(self.weights.__getitem__, one)) for number, one in words.items()}
-        for (one, other), count in shared.items():
-            if count > 1:
+        for (one, other), much in told.items():
+            if much >= 2 * tells[few]:
                 common = fsum(map(self.weights.__getitem__, words[one] & words[other]))
-                yield one, other, common / sqrt(size[one] * size[other])
+                yield one, other, common / sqrt(size[one] * size[other]), rare[one, other] > 1
 
 
 def _counts(messages: Iterable[list[tuple[str, ...]]]) -> tuple[Counter[str], list[str]]:

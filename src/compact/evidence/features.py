@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, pairwise
@@ -16,7 +15,6 @@ from compact.model.value import value
 PAIR = 0.8
 REPEATED_PAIR = 4.0  # two words said together in several messages are the topic
 _NAME = 2.0
-_DIGITS = re.compile(r"\d+")
 
 
 @value
@@ -77,10 +75,3 @@ def _numbered(pairs: Counter[str]) -> dict[str, int]:
     for before, number in numbered:
         places[before] += pairs[f"{before} {number}"]
     return {number: places[before] for before, number in sorted(numbered, key=lambda one: places[one[0]])}
-
-
-def worth_of_names(said: Sequence[Sequence[str]]) -> dict[str, float]:
-    """What naming a value is worth in a saying: little for one of a series (`part_12.py` of `part_#.py`)."""
-    series = {name: _DIGITS.sub("#", name) for names in said for name in names}
-    counts = Counter(one for names in said if names for one in {series[name] for name in names})
-    return {name: _NAME * log(1 + (len(said) + 1) / max(2, counts[one])) for name, one in series.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
@@ -14,17 +14,11 @@ from compact.evidence.holder import holder
 from compact.evidence.mentions import ASSISTANT, CALL, KIND_WEIGHT, MOST_VALUES, TOOL, USER, Mentions
 from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
-from compact.evidence.secrets import Hiding, Redacts, texts_in
+from compact.evidence.secrets import Hiding, Redacts
 from compact.evidence.steps import Step, edits_in, steps_of
 from compact.evidence.values import values_in
-from compact.model.message import (
-    Message,
-    MessageKind,
-    Opaque,
-    Role,
-    ToolCall,
-    ToolResult,
-)
+from compact.model.arguments import texts_in
+from compact.model.message import Message, MessageKind, Opaque, Role, ToolCall, ToolResult
 from compact.model.summary import Evidence, EvidenceKind
 
 VALUES = frozenset((*KIND_WEIGHT, EvidenceKind.ERROR, EvidenceKind.NAME, EvidenceKind.COMMAND))
@@ -85,8 +79,18 @@ def extract(
     units += done_in(sorted(steps, key=attrgetter("position")))
     of_tools = MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
     units += mentions.best(where, of_tools)
-    shown = (unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}"))
-    return tuple(shown if hiding.revealed else units)
+    return tuple(_without_revealed(units, hiding) if hiding.revealed else units)
+
+
+def _without_revealed(units: Iterable[Evidence], hiding: Hiding) -> Iterator[Evidence]:
+    """Of a sentence or a line only the secret goes; a value goes if it has one or is a piece of one."""
+    for unit in units:
+        if hiding.holds(f"{unit.value} {unit.context}"):
+            masked = replace(unit, value=hiding.masked(unit.value), context=hiding.masked(unit.context))
+            if unit.kind not in KIND_WEIGHT and masked != unit:
+                yield masked
+        else:
+            yield unit
 
 
 def _unread(messages: Sequence[Message]) -> set[int]:
@@ -126,16 +130,7 @@ def fold(earlier: Sequence[Evidence], units: Iterable[Evidence], summary: str = 
     command its newest result. Words and conclusions are only added.
     After a `summary`, the ledger is limited to a few times what such a summary holds.
     """
-    global _last
-    known, _last = _last, None
-    if known is None or known[0] is not earlier or known[1] is not units:
-        known = (earlier, units, _merged(earlier, list(units)))
-        _last = known if isinstance(earlier, tuple) and isinstance(units, tuple) else None
-    return _bounded(known[2], summary)
-
-
-_last: tuple[Sequence[Evidence], Iterable[Evidence], list[Evidence]] | None = None
-"""Cached, because a summary is chosen from the same fold that its record needs right after."""
+    return _bounded(_merged(earlier, list(units)), summary)
 
 
 def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evidence]:

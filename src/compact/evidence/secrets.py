@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from compact.model.arguments import read_arguments, texts_in
 from compact.model.message import ToolCall, arguments_text
 from compact.model.prose import REDACTED
 
 _SHORTEST, _LONG_WORD = 6, 12  # shorter values, and plain words, occur in too many places to be the secret
-_DEEPEST = 40
-_NUMBERS_AS_TEXT = json.JSONDecoder(parse_float=str, parse_int=str)
 
 
 class Redacts(Protocol):
@@ -58,37 +56,23 @@ class Hiding:
         return known[1]
 
     def _read(self, text: str) -> Mapping[str, Any]:
-        given = _decoded(text)
+        given = read_arguments(text)
         clean = text if self._redactor is None else self._redactor.value(text)
         if clean == text:
             return given
-        shown = _decoded(clean)
+        shown = read_arguments(clean)
         for value, left in zip(texts_in(given), texts_in(shown), strict=False):
             # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
             if value != left == REDACTED and len(value) >= (_LONG_WORD if value.isalpha() else _SHORTEST):
                 self.revealed.add(value)
         return shown
 
+    def masked(self, text: str) -> str:
+        """The text with a mark for each value that a field's name revealed."""
+        for value in sorted(self.revealed, key=lambda value: (-len(value), value)):
+            text = text.replace(value, "…")
+        return text
+
     def holds(self, text: str) -> bool:
         """True if the text contains, or is a piece of, a value that a field's name revealed."""
         return any(value in text or (len(text) >= _SHORTEST and text in value) for value in self.revealed)
-
-
-def _decoded(text: str) -> Mapping[str, Any]:
-    try:
-        given = _NUMBERS_AS_TEXT.decode(text)
-    except (ValueError, RecursionError):
-        return {"": text} if text.strip() else {}
-    return given if isinstance(given, dict) else {"": given}
-
-
-def texts_in(value: Any, depth: int = _DEEPEST) -> Iterator[str]:
-    """The texts and numbers of JSON data, without the names of its fields."""
-    if isinstance(value, str):
-        yield value
-    elif depth and isinstance(value, dict):
-        for inner in value.values():
-            yield from texts_in(inner, depth - 1)
-    elif depth and isinstance(value, list):
-        for inner in value:
-            yield from texts_in(inner, depth - 1)

@@ -185,7 +185,10 @@ def _of_slashes(value: str) -> Kind | None:
         return None  # "foo.bar/self.baz" is code or a pattern
     if dotted or body[0] in "/~." or "_" in body or (len(segments) > 2 and body.islower()):
         return Kind.PATH if any(map(str.isalpha, body)) else None
-    return None
+    numbered = all(
+        any(map(str.isdigit, segment)) for segment in segments
+    )  # "AZ-11/2024/17" is a file's number
+    return Kind.ID if numbered and any(map(str.isupper, body)) else None
 
 
 def _of_dots(value: str) -> Kind | None:

@@ -242,3 +242,45 @@ def test_thousands_of_corrections_in_a_row_are_no_deeper_than_one() -> None:
     ledger = [said(f"No wait, rather gate {n}.", 1 + n // 2_000) for n in range(4_000)]
     chosen = Choice([said("Mend a gate.", 0), *ledger]).take(200_000, Shares())
     assert len(chosen) == 4_001
+
+
+@pytest.mark.parametrize("others", [0, 3, 8])
+def test_of_a_matter_that_came_up_many_times_the_newest_word_never_lacks(others: int) -> None:
+    """Six sayings share their words, so none of the words is rare."""
+    names = "alpha bravo charlie delta echo foxtrot".split()
+    ledger = [said("Let us tidy the importer.", 0)]
+    for place, name in enumerate(names):
+        ledger.append(said(f"Name the new cache module {name} from now on.", 2 + 4 * place))
+        for other in range(others):
+            thing = f"The {'red blue gray old tall late wet dry'.split()[other]} pump {place}"
+            ledger.append(
+                said(f"{thing} wants {'oil paint sand glue rope tar wax tin'.split()[other]}.", 3 + 4 * place)
+            )
+    for room in range(60, 700, 20):
+        chosen = " ".join(texts(Choice(ledger), room))
+        there = [name for name in names if name in chosen]
+        assert not there or there[-1] == names[-1]
+
+
+def test_requests_in_one_form_are_separate_matters() -> None:
+    requests = [said(f"Write block {number} of the report now.", number + 1) for number in range(30)]
+    assert all(
+        one.later is None for one in Choice([said("Let us begin.", 0), *requests]).take(9_000, Shares())
+    )
+
+
+def test_a_task_too_long_for_the_room_keeps_head_and_tail() -> None:
+    task = said(f"Mend the relay of the old mill, {'as we said before, ' * 60}and report to Signe.", 0)
+    later = [
+        said(f"And look at the {name} again, please do.", at) for at, name in enumerate(("gate", "dock"), 2)
+    ]
+    chosen = Choice([task, *later]).take(300, Shares())
+    assert sum(one.cost for one in chosen) <= 300
+    assert chosen[0].unit.value.startswith("Mend the relay of the old mill,")
+    assert chosen[0].unit.value.endswith("and report to Signe.")
+
+
+def test_a_task_goes_before_later_sayings_as_a_whole_where_words_leave_room() -> None:
+    task = said("Rewrite the import of the harbor ledger so that a broken row no longer stops it.", 0)
+    later = [said(f"And look at the {name} again, please do.", at) for at, name in enumerate("abcdef", 2)]
+    assert texts(Choice([task, *later]), 160)[0] == task.value

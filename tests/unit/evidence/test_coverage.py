@@ -39,19 +39,12 @@ def worth(coverage: Coverage, unit: Evidence, one: Features, covered: set[str]) 
         return 0.0 if unit.value in covered else 24 * unit.rank
     left = {True: 0.1, False: 1.0}
     gain = sum(coverage.weights[word] * left[word in covered] for word in one.words)
-    for name in one.names:
-        if name not in covered:
-            gain += worth_of_name(coverage, unit, name)
     if said:
         new = sum(word.isalpha() and word not in covered for word in one.words)
         return gain + 12 * min(1.0, new / 3)
+    ranks = {"part_7.py": 2.0, "src/mill.py": 2.0}
+    gain += sum(24 * ranks.get(name, 0.3) for name in one.names if name not in covered)
     return gain + sum(coverage.weights.get(pair, PAIR) * left[pair in covered] for pair in one.pairs)
-
-
-def worth_of_name(coverage: Coverage, unit: Evidence, name: str) -> float:
-    if unit.kind is EvidenceKind.SAID:
-        return coverage._names_said[name]
-    return 24 * {"part_7.py": 2.0, "src/mill.py": 2.0}.get(name, 0.3)
 
 
 @pytest.mark.parametrize("seed", range(5))
