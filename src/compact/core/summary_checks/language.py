@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import accumulate
 
 _SAMPLE_CHARS = 20_000
 _MIN_UNITS = 25
@@ -77,6 +77,9 @@ _CLEAR_SHARE = 0.12
 _CLEAR_LEAD = 1.8
 _FOREIGN_REST = 0.34
 
+Prose = Counter[str]
+"""How often each run without spaces occurs; most of a conversation repeats few of them."""
+
 
 def is_other_language(text: str, references: Iterable[str]) -> bool:
     """True if `text` is obviously in a language or script that none of the `references` is in."""
@@ -84,20 +87,22 @@ def is_other_language(text: str, references: Iterable[str]) -> bool:
     profile = _scripts(prose, _FEW_UNITS)
     if not profile:
         return False
-    known: dict[str, Mapping[str, float]] = {}
+    known: list[Prose] = []
+    scripts: list[Mapping[str, float]] = []
     for said in map(_prose, references):
         if found := _scripts(said):
-            known[said] = found
+            known.append(said)
+            scripts.append(found)
             both_latin = profile["latin"] >= 0.9 and found["latin"] >= 0.7
             if both_latin and not _other_latin_language(prose, [said]):
                 return False  # one is enough: each further reference can only allow more languages
     if not known:
         return False
-    if _other_script(profile, list(known.values()), few=not _scripts(prose)):
+    if _other_script(profile, scripts, few=not _scripts(prose)):
         return True
-    if profile["latin"] < 0.7 or any(found["latin"] < 0.7 for found in known.values()):
+    if profile["latin"] < 0.7 or any(found["latin"] < 0.7 for found in scripts):
         return False
-    return _other_latin_language(prose, list(known))
+    return _other_latin_language(prose, known)
 
 
 def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, float]], *, few: bool) -> bool:
@@ -114,7 +119,7 @@ def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, flo
     return "han" in accepted and profile["kana"] >= 0.2
 
 
-def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
+def _other_latin_language(prose: Prose, known: Sequence[Prose]) -> bool:
     total, scores, found = _small_words(prose)
     most = max(scores.values())
     accepted = set[str]()
@@ -131,11 +136,11 @@ def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
     return most >= _CLEAR_SHARE and all(scores[name] <= _FOREIGN_REST * most for name in accepted)
 
 
-def _small_words(prose: str) -> tuple[int, dict[str, float], dict[str, int]]:
+def _small_words(prose: Prose) -> tuple[int, dict[str, float], dict[str, int]]:
     """The number of words, the share of each language's small words, and how many different ones."""
     words = Counter[str]()
-    for run, count in Counter(prose.lower().split()).items():
-        for word in _WORD.findall(run):
+    for run, count in prose.items():
+        for word in _WORD.findall(run.lower()):
             words[word] += count
     total = sum(words.values())
     found = {name: stop & words.keys() for name, stop in _STOPWORDS.items()}
@@ -143,26 +148,29 @@ def _small_words(prose: str) -> tuple[int, dict[str, float], dict[str, int]]:
     return total, scores, {name: len(small) for name, small in found.items()}
 
 
-def _scripts(prose: str, least: int = _MIN_UNITS) -> dict[str, float]:
+def _scripts(prose: Prose, least: int = _MIN_UNITS) -> dict[str, float]:
     """Share of each script among the words of the prose; empty if there is too little of it."""
     units = dict.fromkeys((name for name, _, _ in _SCRIPTS), 0.0)
-    if prose.isascii():
+    if all(map(str.isascii, prose)):
         # Only Latin: the only question is whether there is enough of it.
-        enough = next(islice(_LATIN.finditer(prose), least - 1, None), None)
-        return {**units, "latin": 1.0} if enough else {}
+        words = accumulate(count * len(_LATIN.findall(run)) for run, count in prose.items())
+        return {**units, "latin": 1.0} if any(found >= least for found in words) else {}
+    text = " ".join(prose.elements())
     for name, pattern, width in _SCRIPT_PATTERNS:
-        runs = pattern.findall(prose)
+        runs = pattern.findall(text)
         units[name] = sum(map(len, runs)) / width if width else float(len(runs))
     total = sum(units.values())
     return {name: amount / total for name, amount in units.items()} if total >= least else {}
 
 
-def _prose(text: str) -> str:
+def _prose(text: str) -> Prose:
     text = text[-_SAMPLE_CHARS:]
     if "`" in text:
         text = _CODE.sub(" ", text)
-    runs = text.split() if text.isascii() else _ASCII_RUN.findall(text)
-    names = set(filter(_NAMES_SOMETHING.search, set(runs)))
-    if text.isascii():
-        return " ".join([run for run in runs if run not in names])
-    return _ASCII_RUN.sub(lambda run: " " if run.group() in names else run.group(), text)
+    if not text.isascii():
+        names = set(filter(_NAMES_SOMETHING.search, set(_ASCII_RUN.findall(text))))
+        return Counter(_ASCII_RUN.sub(lambda run: " " if run.group() in names else run.group(), text).split())
+    runs = Counter(text.split())
+    for name in list(filter(_NAMES_SOMETHING.search, runs)):
+        del runs[name]
+    return runs
