@@ -15,6 +15,8 @@ from compact.model.message import Message, Reasoning, Role, StepStart, ToolCall,
 from compact.model.policy import TurnUnit
 from compact.model.value import value
 
+_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
+
 
 class GroupKind(StrEnum):
     SYSTEM = "system"
@@ -25,6 +27,9 @@ class GroupKind(StrEnum):
     """One of our own messages (summary, marker, bridge, context): never a turn, never pinned."""
     ORPHAN = "orphan"
     """A result without its call; the input was already broken."""
+
+
+_STEP = GroupKind.STEP
 
 
 @value
@@ -62,14 +67,14 @@ def _group_at(messages: Sequence[Message], start: int) -> Group:
     first = messages[start]
     if first.is_ours:
         return Group(GroupKind.OURS, start, start + 1)
-    if first.role is Role.ASSISTANT:
+    if first.role is _ASSISTANT:
         return _assistant_group(messages, start)
     return Group(_ALONE[first.role], start, start + 1)
 
 
 def _assistant_group(messages: Sequence[Message], start: int) -> Group:
     if _is_answered_at_once(messages, start):
-        return Group(GroupKind.STEP, start, start + 2)
+        return Group(_STEP, start, start + 2)
     at = start
     # Reasoning on its own belongs to the assistant message after it.
     while _only_reasoning(messages[at]) and _follows_assistant(messages, at):
@@ -83,35 +88,36 @@ def _assistant_group(messages: Sequence[Message], start: int) -> Group:
         message = messages[at]
         if message.is_ours:
             break
-        answers = {result.call_id for result in message.results} if message.role is Role.TOOL else ()
+        answers = {result.call_id for result in message.results} if message.role is _TOOL else ()
         if answers and not asked.isdisjoint(answers):
             waiting.difference_update(answers)
         elif is_beside_results(message, messages[at - 1]):
             pass
-        elif message.role is Role.ASSISTANT and waiting:
+        elif message.role is _ASSISTANT and waiting:
             calls = {call.call_id for call in message.calls}
             asked |= calls
             waiting |= calls
         else:
             break
         at += 1
-    return Group(GroupKind.STEP, start, at)
+    return Group(_STEP, start, at)
 
 
 def _is_answered_at_once(messages: Sequence[Message], at: int) -> bool:
     """Whether this is one call and its result, and the group ends there: most steps of most agents."""
-    around = messages[at : at + 3]
-    if len(around) < 2 or (len(around) == 3 and _goes_on(around[2], around[1])):
+    if at + 1 == len(messages):
         return False
-    asks, answers = around[0].parts, around[1].parts
-    if len(asks) != 1 or len(answers) != 1 or around[1].role is not Role.TOOL or around[1].is_ours:
+    asks, answer = messages[at].parts, messages[at + 1]
+    if len(asks) != 1 or len(answer.parts) != 1 or answer.role is not _TOOL or answer.is_ours:
         return False
-    call, result = asks[0], answers[0]
-    return type(call) is ToolCall and type(result) is ToolResult and call.call_id == result.call_id
+    call, result = asks[0], answer.parts[0]
+    if type(call) is not ToolCall or type(result) is not ToolResult or call.call_id != result.call_id:
+        return False
+    return at + 2 == len(messages) or not _goes_on(messages[at + 2], answer)
 
 
 def _goes_on(message: Message, before: Message) -> bool:
-    return message.role is Role.TOOL or is_beside_results(message, before)
+    return message.role is _TOOL or is_beside_results(message, before)
 
 
 def is_beside_results(message: Message, before: Message) -> bool:
@@ -119,7 +125,7 @@ def is_beside_results(message: Message, before: Message) -> bool:
 
     Usually a harness put them there, at every step, so they are not a task of their own.
     """
-    if message.role is not Role.USER or before.role is not Role.TOOL:
+    if message.role is not _USER or before.role is not _TOOL:
         return False
     words, results = message.origin, before.origin
     return words is not None and results is not None and words.part == results.part + 1
@@ -133,7 +139,7 @@ def _only_reasoning(message: Message) -> bool:
 
 def _follows_assistant(messages: Sequence[Message], at: int) -> bool:
     after = at + 1
-    return after < len(messages) and messages[after].role is Role.ASSISTANT and not messages[after].is_ours
+    return after < len(messages) and messages[after].role is _ASSISTANT and not messages[after].is_ours
 
 
 def turns(found: Sequence[Group], unit: TurnUnit = TurnUnit.USER) -> list[range]:

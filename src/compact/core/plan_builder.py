@@ -65,7 +65,8 @@ class PlanBuilder:
         return any(self.layout.groups[n].kind is not GroupKind.OURS for n in self.replaced(kept))
 
     def tokens(self, groups: Sequence[int] | frozenset[int]) -> int:
-        return sum(self.layout.tokens[n] for n in groups)
+        tokens = self.layout.tokens
+        return sum([tokens[n] for n in groups])
 
     def pruning(self) -> Pruning:
         return plan_prune(self.layout, self.limits.window, self.sizes.of_results, self.sizes.of_text)

@@ -34,6 +34,9 @@ class MessageKind(StrEnum):
     CONTEXT = "context"
 
 
+_ORIGINAL = MessageKind.ORIGINAL
+
+
 @value
 class Text:
     text: str
@@ -182,7 +185,7 @@ class Message:
 
     @property
     def is_ours(self) -> bool:
-        return self.kind is not MessageKind.ORIGINAL
+        return self.kind is not _ORIGINAL
 
 
 def digest_of(role: Role, parts: tuple[Part, ...], name: str | None = None) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache, partial
 
 from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
 from compact.core.seeming import whole
@@ -103,7 +103,7 @@ def check_summary(
     if invented:
         shown = invented[0] if len(invented[0]) <= 80 else invented[0][:80] + "…"
         raise _refused(RefusalReason.INVENTED_QUOTE, f"the user never wrote “{shown}”")
-    if denied := denied_approval(cleaned, _turned_down(request)):
+    if denied := denied_approval(cleaned, _turned_down(request, cited_positions(cleaned))):
         raise _refused(
             RefusalReason.INVENTED_QUOTE, f"the user turned down what it has approved: {denied[:80]}"
         )
@@ -150,8 +150,13 @@ def _hardly_a_letter(text: str) -> bool:
 def _repeats_example(text: str, instructions: str) -> bool:
     """Small models return the few-shot example; half of the lines in common is no accident."""
     lines = _content_lines(text)
-    repeated = set(lines).intersection(_content_lines(instructions)) if lines else ()
+    repeated = _lines_of_instructions(instructions).intersection(lines) if lines else ()
     return bool(repeated) and 2 * len(repeated) >= len(lines)
+
+
+@lru_cache(maxsize=8)
+def _lines_of_instructions(instructions: str) -> frozenset[str]:
+    return frozenset(_content_lines(instructions))
 
 
 def _content_lines(text: str) -> list[str]:
@@ -174,17 +179,19 @@ def _citable(request: SummaryRequest) -> set[int]:
 
 def _spoken(request: SummaryRequest) -> Iterator[str]:
     """What was said in the conversation, by speaker: an answer in either's language is fine."""
-    own = [message for message in request.messages if message.kind is not MessageKind.SUMMARY_TRIGGER]
+    trigger = MessageKind.SUMMARY_TRIGGER
     for role in (Role.USER, Role.ASSISTANT):
-        yield "\n".join(message.text for message in own if message.role is role)
+        said = [one.text for one in request.messages if one.role is role and one.kind is not trigger]
+        yield "\n".join(said)
 
 
-def _turned_down(request: SummaryRequest) -> dict[int, bool]:
-    pairs = zip(request_positions(request), request.messages, strict=True)
+def _turned_down(request: SummaryRequest, cited: Collection[int]) -> dict[int, bool]:
+    """Which of the cited messages are a user's, and whether they decline."""
+    pairs = zip(request_positions(request), request.messages, strict=True) if cited else ()
     return {
         at: turns_down(message.text)
         for at, message in pairs
-        if message.role is Role.USER and message.kind is MessageKind.ORIGINAL
+        if at in cited and message.role is Role.USER and message.kind is MessageKind.ORIGINAL
     }
 
 

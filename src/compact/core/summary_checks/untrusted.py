@@ -130,16 +130,16 @@ def mark_doubtful(summary: Summary, items: Sequence[Item]) -> Summary:
 
     Only now can their messages be read; once they are folded, the ledger has to know.
     """
-    texts = {
-        item.position: item.message.text
-        for item in items
-        if item.position is not None and item.message.role is Role.USER
-    }
     said: dict[int, set[str]] = {}
     for unit in (*summary.evidence, *summary.added):
-        if unit.kind in WORDS and not unit.untrusted and unit.message in texts:
+        if unit.kind in WORDS and not unit.untrusted:
             said.setdefault(unit.message, set()).add(unit.value)
-    doubtful = {(at, value) for at in said for value in _maybe_shown(sorted(said[at]), texts[at])}
+    texts = {
+        item.position: item.message.text
+        for item in (items if said else ())
+        if item.position in said and item.message.role is Role.USER
+    }
+    doubtful = {(at, value) for at in texts for value in _maybe_shown(sorted(said[at]), texts[at])}
 
     def marked(units: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
         if not any((unit.message, unit.value) in doubtful for unit in units if unit.kind in WORDS):
