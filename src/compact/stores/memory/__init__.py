@@ -58,20 +58,12 @@ class MemoryStore:
     ) -> None:
         with self._lock:
             chains = keys or links(previous, messages)
-            if previous != START and not detached and not self._holds(session_id, previous, chains):
+            known = self._sessions.get(session_id)
+            if previous != START and not detached and (known is None or not known.holds(previous, chains)):
                 raise HistoryGone(session_id, start)
-            session = self._session(session_id)
+            session = known or self._session(session_id)
             self._sessions.move_to_end(session_id)
-            known, head, before = len(session.originals), session.head, previous
-            tokens = list(sizes) or [0] * len(messages)
-            for message, chain, size in zip(messages, chains, tokens, strict=True):
-                original = Original(start, before, message)
-                session.tokens += size if session.add(chain, original) is original else 0
-                before = chain
-                start += 1
-            if before != session.head and not session.passes(before):
-                session.line, session.head = session.walked(before), before
-            if len(session.originals) != known or session.head != head:
+            if session.extend(start, previous, messages, chains, sizes or [0] * len(messages)):
                 session.updated_at = self._clock()
             while len(self._sessions) > self._max_sessions:
                 self._forget(next(iter(self._sessions)))
@@ -305,13 +297,6 @@ class MemoryStore:
             self._made += 1
             session = self._sessions[session_id] = MemorySession(session_id, self._made, self._clock())
         return session
-
-    def _holds(self, session_id: str, previous: bytes, chains: Sequence[bytes]) -> bool:
-        """Whether the session has the message before those with these chain hashes, or the first of them."""
-        session = self._sessions.get(session_id)
-        if session is None:
-            return False
-        return previous in session.originals or (bool(chains) and chains[0] in session.originals)
 
     def _put_back(self, session_id: str, kept: MemorySession | None) -> None:
         now = self._sessions.get(session_id)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from compact.core.view import START
 from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record, standing
+from compact.model.value import entity
 from compact.ports import SessionMemory, Thread
 
 _EVENTS_KEPT = 10_000
 
 
-class Original(NamedTuple):
+@entity
+class Original:
     position: int
     previous: bytes
     message: Message
@@ -62,13 +64,33 @@ class MemorySession:
         )
         return copied
 
-    def add(self, chain: bytes, original: Original) -> Original:
-        """Keep an original, or return the existing one; the line grows if this continues its end."""
-        kept = self.originals.setdefault(chain, original)
-        if original.previous == self.head:
-            self.line.append(kept)
-            self.head = chain
-        return kept
+    def holds(self, previous: bytes, chains: Sequence[bytes]) -> bool:
+        """Whether it has the message before those with these chain hashes, or the first of them."""
+        return previous in self.originals or (bool(chains) and chains[0] in self.originals)
+
+    def extend(
+        self,
+        start: int,
+        previous: bytes,
+        messages: Sequence[Message],
+        chains: Sequence[bytes],
+        sizes: Sequence[int],
+    ) -> bool:
+        """Keep these originals, and make the line run to the last of them; returns whether that is news."""
+        originals, known, head = self.originals, len(self.originals), self.head
+        for message, chain, size in zip(messages, chains, sizes, strict=True):
+            original = Original(start, previous, message)
+            kept = originals.setdefault(chain, original)
+            if kept is original:
+                self.tokens += size
+            if previous == self.head:
+                self.line.append(kept)
+                self.head = chain
+            previous = chain
+            start += 1
+        if previous != self.head and not self.passes(previous):
+            self.line, self.head = self.walked(previous), previous
+        return len(originals) != known or self.head != head
 
     def passes(self, chain: bytes) -> bool:
         """Whether the current line runs through this message, so that it stays the current one."""
