@@ -101,10 +101,7 @@ def encode_view(history: History, messages: Sequence[Any], head: int) -> list[An
     if view.encoded is None:
         view.encoded = _encoded_prefix(history)
     prefix, rest = view.encoded
-    out = list(messages[:head])
-    out += prefix
-    out += messages[head + rest :]
-    return out
+    return [*messages[:head], *prefix, *messages[head + rest :]]
 
 
 def sent_prompt(now: Situation, cached: CachedPrompts) -> SentPrompt | None:

@@ -7,8 +7,9 @@ replaces this prefix".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import repeat
 from typing import Any
 
 from compact.core.layers import ASKING
@@ -179,8 +180,11 @@ class History:
             self.originals.end, [message for message, note in self._with_ours(fresh) if note is None]
         )
 
-    def _with_ours(self, fresh: Sequence[Message]) -> Iterator[tuple[Message, Message | None]]:
+    def _with_ours(self, fresh: Sequence[Message]) -> Iterable[tuple[Message, Message | None]]:
         """Each message, and which of ours it is: working memory, or the line next to it."""
+        return self._compared_with_notes(fresh) if self._notes.by_digest else zip(fresh, repeat(None))
+
+    def _compared_with_notes(self, fresh: Sequence[Message]) -> Iterator[tuple[Message, Message | None]]:
         notes = self._notes.by_digest
         before = self.view.items[-1].message.digest if self.view.items else b""
         for index, message in enumerate(fresh):
@@ -197,7 +201,7 @@ class History:
         """Append to the view; `keys` are the chain of the originals among these."""
         size_of, notes, view = self._size_of, self._notes, self.view
         taken = iter(keys)
-        for message, ours in self._with_ours(fresh) if notes.by_digest else ((one, None) for one in fresh):
+        for message, ours in self._with_ours(fresh):
             if ours is not None:
                 if ours is not NOTED:
                     self._take_note(ours)

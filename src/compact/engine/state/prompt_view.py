@@ -9,6 +9,8 @@ from compact.core.boundaries import is_beside_results, is_pinned
 from compact.core.view import Item
 from compact.model.message import MessageKind, Role
 
+_USER = Role.USER
+
 
 class PromptView:
     """Items in the order in which they are sent. `push` appends, `replace` starts over."""
@@ -48,10 +50,10 @@ class PromptView:
 
     def _count(self, item: Item, before: Item | None) -> None:
         message = item.message
-        if message.kind is MessageKind.ORIGINAL:
+        if not message.is_ours:
             if is_pinned(message, self._pinned_roles):
                 self.pinned_tokens += item.tokens
-            if message.role is Role.USER and not message.protected:
+            if message.role is _USER and not message.protected:
                 self.user_turns += before is None or not is_beside_results(message, before.message)
             return
         self.has_ours = True

@@ -121,17 +121,12 @@ class Session:
 
     def history_for(self, messages: list[Any], named: Format | None, thorough: bool) -> tuple[History, Head]:
         """The known history that this list continues, brought up to it; a new one if there is none."""
-        history, head = self._known(messages, named, thorough)
-        if history is not None and self._is_undone(history, len(messages) - len(head.source)):
+        found = self._known(messages, named, thorough)
+        if found is not None and self._is_undone(found[0], len(messages) - len(found[1].source)):
             # Undone since: find out again what the list represents.
             self._histories = []
-            history = None
-        if history is None:
-            self._format, possible = (
-                (named, ANY) if named is not None else recognized(messages, self._provider)
-            )
-            head = self.prompt.read_anew(messages, self._format)
-            history = self._new(self._format, possible)
+            found = None
+        history, head = found or self._begun(messages, named)
         known, base = len(head.source) + len(history.caller.copies), history.base
         # Another history of this session may have been compacted since.
         history.catch_up(len(self.records.learned))
@@ -145,20 +140,28 @@ class Session:
                 self.prompt.exclude(history.base)
         return history, head
 
+    def _begun(self, messages: list[Any], named: Format | None) -> tuple[History, Head]:
+        """A new history for this list, and the list's head."""
+        format, possible = (named, ANY) if named is not None else recognized(messages, self._provider)
+        self._format = format
+        head = self.prompt.read_anew(messages, format)
+        return self._new(format, possible), head
+
     def _extend(self, history: History, fresh: Sequence[Any], first_index: int) -> None:
         """Add new messages, and keep the history.
 
         One that fails on the way is left out: the next call brings the same messages again.
         """
         is_known = history in self._histories
-        # Looking changes no order: a history that was only looked at comes last.
-        last = min(len(self._histories), _HISTORIES_KEPT - 1)
-        place = self._histories.index(history) if is_known else last
         remembered = None if is_known else self._decoded_before(history, len(fresh))
-        self._histories = [other for other in self._histories if other is not history]
-        history.extend(fresh, first_index, remembered)
-        self._histories.insert(place, history)
-        del self._histories[_HISTORIES_KEPT:]
+        try:
+            history.extend(fresh, first_index, remembered)
+        except BaseException:
+            self._histories = [other for other in self._histories if other is not history]
+            raise
+        if not is_known:
+            # Looking changes no order: a history that was only looked at comes last.
+            self._histories = [*self._histories[: _HISTORIES_KEPT - 1], history]
 
     def _decoded_before(self, history: History, fresh: int) -> Remembered | None:
         """What the newest history decoded, by the identity of the caller's objects.
@@ -176,7 +179,7 @@ class Session:
         New messages check the store for undos by other processes on their way; an identical list does so
         here. If the store cannot answer, what is known counts: nothing else of such a call needs the store.
         """
-        if history.base is None or history.is_undone or count > len(history.caller.copies):
+        if count > len(history.caller.copies) or history.base is None or history.is_undone:
             return history.is_undone
         try:
             was_undone = history.matcher.was_undone(history.base)
@@ -202,27 +205,26 @@ class Session:
 
     def _known(
         self, messages: list[Any], named: Format | None, thorough: bool
-    ) -> tuple[History | None, Head]:
+    ) -> tuple[History, Head] | None:
         """The history that this list continues or forks from, if it is in that history's format."""
-        none = None, Head()
         if self._format is None:
-            return none
+            return None
         try:
             head = self.prompt.read(messages, self._format)
         except MalformedMessage:
             # By the rules of the session's last format; it may be in another now.
-            return none
+            return None
         count = len(head.source)
         history = self._continued(messages, count, thorough) or self._forked(messages, count, named)
         if history is None:
-            return none
+            return None
         known = count + len(history.caller.copies)
         if named is None and known < len(messages):
             possible = still_in(history.format, history.possible, messages[known:], known)
             if not possible:
                 # Plain messages fit several formats; now one showed which it is. If none does, reading the
                 # list again says what is wrong.
-                return none
+                return None
             history.possible = possible
         self._format = history.format
         return history, head
