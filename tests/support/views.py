@@ -12,7 +12,6 @@ from compact.core.view import Item
 from compact.model.message import Message, MessageKind, Role, arguments_text, make
 from compact.model.plan import Limits
 from compact.model.policy import Policy
-from compact.model.record import Injected, Kept
 from compact.policies import preset
 from support.conversations import assistant, call, result, user
 
@@ -36,9 +35,9 @@ def view(messages: Sequence[Message]) -> list[Item]:
     position = 0
     for message in messages:
         if message.is_ours:
-            items.append(Item(message, size(message), Injected(message)))
+            items.append(Item(message, size(message)))
         else:
-            items.append(Item(message, size(message), Kept(position)))
+            items.append(Item(message, size(message), position))
             position += 1
     return items
 

@@ -17,7 +17,6 @@ from compact.core.view import Item, clear_outputs, recall_hint
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.plan import Plan
 from compact.model.policy import Placement, Policy
-from compact.model.record import Injected
 
 TRIGGER_LINE = (
     "What have we accomplished in our conversation so far? "
@@ -228,11 +227,11 @@ def build(
     made = []
     for entry in order:
         if not isinstance(entry, int):
-            made.append(Item(entry, size_of(entry), Injected(entry)))
+            made.append(Item(entry, size_of(entry)))
         elif entry in plan.cleared:
             cleared = plan.cleared[entry]
             message = clear_outputs(items[entry].message, cleared, at)
-            made.append(Item(message, size_of(message), cleared))
+            made.append(Item(message, size_of(message), cleared.position, cleared))
         else:
             made.append(items[entry])
     return made

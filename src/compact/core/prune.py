@@ -10,7 +10,7 @@ from compact.core.select import Layout
 from compact.core.view import Item, cleared_text, handle, handles_of
 from compact.model.message import Message, MessageKind, Role
 from compact.model.policy import Policy
-from compact.model.record import Cleared, Injected, Kept
+from compact.model.record import Cleared
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,14 @@ def _tool_names(layout: Layout) -> dict[str, str]:
 
 
 def _was_cleared(item: Item, call_id: str) -> bool:
-    return isinstance(item.entry, Cleared) and call_id in item.entry.call_ids
+    return item.cleared is not None and call_id in item.cleared.call_ids
 
 
 def _merged(item: Item, ids: list[str], sizes: list[int], handles: list[str]) -> Cleared:
-    before = item.entry
-    assert not isinstance(before, Injected)
-    if isinstance(before, Kept):
-        return Cleared(before.position, tuple(ids), tuple(sizes), tuple(handles))
+    assert item.position is not None
+    before = item.cleared
+    if before is None:
+        return Cleared(item.position, tuple(ids), tuple(sizes), tuple(handles))
     earlier = handles_of(before)
     texts = (*before.texts, *("" for _ in ids)) if before.texts else ()
     return Cleared(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from compact.core.view import Item, clear_outputs, handle
 from compact.evidence.words import content_words
 from compact.model.message import Message, MessageKind, Role
-from compact.model.record import Cleared, Kept
+from compact.model.record import Cleared
 
 _TELLING = re.compile(r"error|exception|fail|fatal|traceback|panic|denied|not found|warning", re.IGNORECASE)
 _HEAD, _MIDDLE = 0.4, 0.2
@@ -79,7 +79,7 @@ def shorten_outputs(
     cleared: dict[int, Cleared] = {}
     for index in at:
         item, message = items[index], items[index].message
-        assert isinstance(item.entry, Kept)
+        assert item.position is not None and item.cleared is None
         if item.tokens <= cap:
             continue
         large = [
@@ -95,7 +95,7 @@ def shorten_outputs(
             for (result, size), name in zip(large, names, strict=True)
         )
         ids, tokens = tuple(result.call_id for result, _ in large), tuple(size for _, size in large)
-        entry = Cleared(item.entry.position, ids, tokens, names, texts)
+        entry = Cleared(item.position, ids, tokens, names, texts)
         shorter = clear_outputs(message, entry, 0.0)
         size = size_of(shorter)
         if size < item.tokens:
@@ -114,7 +114,7 @@ def cuttable(items: Sequence[Item], among: Sequence[int], *, newest: bool = Fals
         index
         for index in among
         if (newest or index != last)
-        and isinstance(items[index].entry, Kept)
+        and items[index].is_whole
         and not items[index].message.protected
         and items[index].message.results
     ]

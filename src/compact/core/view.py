@@ -24,12 +24,22 @@ class Item:
 
     message: Message
     tokens: int
-    entry: Entry
+    position: int | None = None
+    """Logical position among the originals; None for our own messages."""
+    cleared: Cleared | None = None
+    """Which of its tool outputs are cleared or shortened."""
 
     @property
-    def position(self) -> int | None:
-        """Logical position among the originals; None for our own messages."""
-        return None if isinstance(self.entry, Injected) else self.entry.position
+    def is_whole(self) -> bool:
+        """Whether it is an original that is sent unchanged."""
+        return self.position is not None and self.cleared is None
+
+    @property
+    def entry(self) -> Entry:
+        """What a record says in its place."""
+        if self.position is None:
+            return Injected(self.message)
+        return self.cleared or Kept(self.position)
 
 
 def links(key: bytes, messages: Iterable[Message]) -> list[bytes]:
@@ -142,16 +152,14 @@ def apply_entries(
     """What replaces the record's span; None if an original is not available."""
     items = []
     for entry in record.entries:
-        match entry:
-            case Injected(message=ours):
-                message: Message | None = ours
-            case Kept(position=position):
-                message = original_at(position)
-            case Cleared(position=position):
-                message = original_at(position)
-                if message is not None:
-                    message = clear_outputs(message, entry, record.created_at)
+        if isinstance(entry, Injected):
+            items.append(Item(entry.message, size_of(entry.message)))
+            continue
+        message = original_at(entry.position)
         if message is None:
             return None
-        items.append(Item(message, size_of(message), entry))
+        cleared = entry if isinstance(entry, Cleared) else None
+        if cleared is not None:
+            message = clear_outputs(message, cleared, record.created_at)
+        items.append(Item(message, size_of(message), entry.position, cleared))
     return items

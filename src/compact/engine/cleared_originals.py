@@ -29,9 +29,9 @@ class ClearedOriginals:
 
     def in_full(self, item: Item) -> Message:
         """The message as it was before outputs of it were cleared or shortened, if that is still known."""
-        if not isinstance(item.entry, Cleared):
+        if item.cleared is None:
             return item.message
-        position = item.entry.position
+        position = item.cleared.position
         if position < self._originals.first:
             original = self._stored.get(position)
         else:
@@ -40,8 +40,7 @@ class ClearedOriginals:
 
     @cached_property
     def _stored(self) -> dict[int, Message]:
-        entries = (item.entry for item in self._items)
-        wanted = {entry.position: entry for entry in entries if isinstance(entry, Cleared)}
+        wanted = {item.cleared.position: item.cleared for item in self._items if item.cleared is not None}
         missing = (position for position in wanted if position < self._originals.first)
         found: dict[int, Message] = {}
         try:

@@ -69,7 +69,7 @@ def test_protected_groups_stay() -> None:
 def test_what_was_cleared_before_is_not_counted_again() -> None:
     found = layout(old(4), "agent", prune_minimum_pct=0.0)
     items = list(found.items)
-    items[2] = Item(items[2].message, 60, Cleared(2, ("c1",), (200,)))
+    items[2] = Item(items[2].message, 60, 2, Cleared(2, ("c1",), (200,)))
     again = plan_prune(type(found)(items, found.policy), 1_000, SIZES.of_results, SIZES.of_text)
     assert {c for entry in again.cleared.values() for c in entry.call_ids} == {"c2", "c3"}
 

@@ -94,5 +94,5 @@ def test_it_does_not_apply_where_an_original_is_missing() -> None:
 
 def test_an_item_knows_where_it_comes_from() -> None:
     ours = make(MessageKind.MARKER, Role.USER, "gone")
-    assert Item(ours, 1, Injected(ours)).position is None
-    assert Item(user("a"), 1, Kept(4)).position == 4
+    assert Item(ours, 1).entry == Injected(ours)
+    assert Item(user("a"), 1, 4).entry == Kept(4)

@@ -19,7 +19,7 @@ from compact.engine.state.prompt_view import PromptView
 from compact.engine.state.record_matcher import Found, RecordMatcher, may_apply, originals_behind
 from compact.engine.state.working_memory import NOTE_TAG, NOTED, WorkingMemory
 from compact.model.message import Message, MessageKind, Role
-from compact.model.record import Injected, Kept, Record
+from compact.model.record import Cleared, Injected, Kept, Record
 from compact.ports import Format, Store
 
 _USER = Role.USER
@@ -213,7 +213,7 @@ class History:
                 self.matcher.protected.append(position)
             if notes.by_digest:
                 self._separate(message)
-            view.push(Item(message, size_of(message), Kept(position)))
+            view.push(Item(message, size_of(message), position))
             if notes.by_key:
                 self._note_at(key)
 
@@ -230,7 +230,7 @@ class History:
 
     def _push_note(self, note: Message) -> None:
         self._separate(note)
-        self.view.push(Item(note, self._size_of(note), Injected(note)))
+        self.view.push(Item(note, self._size_of(note)))
 
     def _separate(self, message: Message) -> None:
         """A line between working memory and a neighbor of the user's role, if they have to alternate."""
@@ -238,7 +238,7 @@ class History:
         if before is None or MessageKind.CONTEXT not in (before.kind, message.kind):
             return
         if before.role in ASKING and message.role in ASKING:
-            self.view.push(Item(NOTED, self._size_of(NOTED), Injected(NOTED)))
+            self.view.push(Item(NOTED, self._size_of(NOTED)))
             self.view.encoded = None
 
     # -- records -------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class History:
     def compacted(self, record: Record, items: Sequence[Item]) -> None:
         """A compaction of this history was committed: from now on this is what it sends."""
         # What was replaced before stays replaced; checking it again at each compaction would be expensive.
-        went_out = {id(item.message) for item in self.view.items if isinstance(item.entry, Kept)}
+        went_out = {id(item.message) for item in self.view.items if item.is_whole}
         self.base = record
         self.view.replace(list(items))
         if self.state is not HistoryState.UNDONE:
@@ -276,11 +276,13 @@ class History:
         for message, entry in zip(self.caller.messages[:count], record.entries, strict=True):
             if isinstance(entry, Injected):
                 message = entry.message  # The same text, but with its kind.
+                items.append(Item(message, self._size_of(message)))
             else:
                 self.originals.keep(entry.position, message, before)
                 if message.protected:
                     self.matcher.protected.append(entry.position)
-            items.append(Item(message, self._size_of(message), entry))
+                cleared = entry if isinstance(entry, Cleared) else None
+                items.append(Item(message, self._size_of(message), entry.position, cleared))
             before = message
         self.base = record
         self.stored = record.source_length

@@ -14,7 +14,7 @@ from compact.evidence.said import SHOWN
 from compact.formats import by_name, decode_all
 from compact.functions import count_tokens
 from compact.model.message import Message, ToolCall, ToolResult
-from compact.model.record import Kept, Record
+from compact.model.record import Record
 from compact.model.sections import SectionKind
 from compact.model.summary import Evidence, EvidenceKind
 from compact.server.studio import schemas
@@ -61,7 +61,7 @@ class PromptContents:
         start = record.source_length if record is not None else 0
         replaced = apply_entries(record, self._original, self._size) if record is not None else []
         rest = [
-            Item(message, self._size(message), Kept(position))
+            Item(message, self._size(message), position)
             for position, message in enumerate(self._originals[start:end], start)
         ]
         return [*(replaced or ()), *rest]

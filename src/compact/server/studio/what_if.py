@@ -218,8 +218,8 @@ class _Comparison:
         ]
 
     def _action(self, item: Item) -> str:
-        if isinstance(item.entry, Cleared):
-            return "shortened" if any(item.entry.texts) else "cleared"
+        if item.cleared is not None:
+            return "shortened" if any(item.cleared.texts) else "cleared"
         assert item.position is not None
         return "pinned" if is_pinned(self._conversation.turns[item.position]) else "kept"
 
@@ -227,4 +227,4 @@ class _Comparison:
 def _left(item: Item | None, tokens: int) -> int:
     if item is None:
         return 0
-    return tokens if isinstance(item.entry, Kept) else min(tokens, item.tokens)
+    return tokens if item.is_whole else min(tokens, item.tokens)
