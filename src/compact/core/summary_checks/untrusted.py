@@ -141,14 +141,17 @@ def mark_doubtful(summary: Summary, items: Sequence[Item]) -> Summary:
     }
     doubtful = {(at, value) for at in texts for value in _maybe_shown(sorted(said[at]), texts[at])}
 
+    if not doubtful:
+        return summary
+
     def marked(units: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-        if not any((unit.message, unit.value) in doubtful for unit in units if unit.kind in WORDS):
-            return units
         return tuple(
-            replace(unit, untrusted=True)
-            if unit.kind in WORDS and (unit.message, unit.value) in doubtful
-            else unit
-            for unit in units
+            [
+                replace(unit, untrusted=True)
+                if unit.message in texts and (unit.message, unit.value) in doubtful and unit.kind in WORDS
+                else unit
+                for unit in units
+            ]
         )
 
     return replace(summary, evidence=marked(summary.evidence), added=marked(summary.added))
