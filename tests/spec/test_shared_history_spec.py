@@ -101,16 +101,17 @@ def test_a_compaction_of_a_history_that_was_rewound_says_so() -> None:
 
 
 @pytest.mark.spec("S2.18", part="events")
-@pytest.mark.parametrize("case", ["protected", "system", "tail"])
+@pytest.mark.parametrize("case", ["protected", "system", "tail", "view"])
 def test_a_prompt_that_nothing_can_make_fit_reports_all_of_it(case: str) -> None:
     messages = {
         "protected": [protected(message) for message in pairs(45)],
         "system": [system(5_000), user("new")],
         "tail": [user("task", 5_000)],
+        "view": [*pairs(3), user("task", 5_000)],
     }[case]
     desk = Desk()
     with pytest.raises(InsufficientBudget):
-        desk.preflight(messages)
+        desk.manager.view("s", messages) if case == "view" else desk.preflight(messages)
     assert desk.decisions == [(True, "overflow")]
     (overflow,), (failed,) = desk.events(EventName.OVERFLOW), desk.events(EventName.FAILED)
     assert overflow.data["limit"] == 4_000 and overflow.data["percentUsed"] > 100
@@ -118,6 +119,16 @@ def test_a_prompt_that_nothing_can_make_fit_reports_all_of_it(case: str) -> None
     assert (failed.data["canRetry"], failed.data["suggestNewSession"]) == (False, case == "protected")
     desk.exporter.assert_balanced()
     desk.exporter.assert_valid()
+
+
+@pytest.mark.spec("S2.18", part="events")
+def test_a_new_session_is_suggested_where_the_turn_that_is_too_long_was_answered() -> None:
+    """As after the choice of a smaller model: a new session does not send that turn again."""
+    desk = Desk()
+    with pytest.raises(InsufficientBudget):
+        desk.manager.manual_compact("s", [user("task", 5_000), assistant("done")])
+    (failed,) = desk.events(EventName.FAILED)
+    assert (failed.data["canRetry"], failed.data["suggestNewSession"]) == (False, True)
 
 
 @pytest.mark.spec("S2.18", part="events")

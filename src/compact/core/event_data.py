@@ -11,7 +11,7 @@ from compact.core.job import Emit, Job, Refusal
 from compact.core.view import Item
 from compact.errors import InsufficientBudget
 from compact.model.event import EventName, Fallback, Reason
-from compact.model.message import MessageKind
+from compact.model.message import MessageKind, Role
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Limits, Mode, Plan
 from compact.model.policy import Policy
@@ -19,6 +19,8 @@ from compact.model.record import Kept, Record, RecordKind
 from compact.model.summary import Summary, SummaryRequest
 
 SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it will be tried again."
+
+_SPOKEN = (Role.USER, Role.ASSISTANT, Role.TOOL)
 
 _PARTS = {
     "system_and_tools": "system prompt and tools",
@@ -71,23 +73,26 @@ def overflow_data(tokens: int, limits: Limits) -> dict[str, Any]:
     }
 
 
-def hopeless_data(error: Exception) -> dict[str, Any]:
+def hopeless_data(error: Exception, items: Sequence[Item], limits: Limits) -> dict[str, Any]:
     """No retry can succeed: what may not be removed is too large."""
-    return {"error": str(error), "canRetry": False, "suggestNewSession": _fits_alone(error)}
+    return {"error": str(error), "canRetry": False, "suggestNewSession": _new_session_helps(items, limits)}
 
 
-def _fits_alone(error: Exception) -> bool:
-    """Whether the newest turn would fit a new session, which has the same system prompt and tools."""
-    if not isinstance(error, InsufficientBudget):
-        return True
-    there = error.arithmetic.get("system_and_tools", 0) + error.arithmetic.get("newest_turn", 0)
-    return there <= error.budget
+def _new_session_helps(items: Sequence[Item], limits: Limits) -> bool:
+    """Whether the same system prompt and tools would fit together with the message that is to be sent.
+
+    A message that something has answered is stored, and a new session does not send it again.
+    """
+    spoken = (item for item in reversed(items) if item.message.role in _SPOKEN and not item.message.is_ours)
+    newest = next(spoken, None)
+    is_waiting = newest is not None and newest.message.role is Role.USER
+    return limits.fixed + (newest.tokens if newest is not None and is_waiting else 0) <= limits.budget
 
 
-def end_event(outcome: Outcome, plan: Plan) -> Emit:
+def end_event(outcome: Outcome, plan: Plan, items: Sequence[Item]) -> Emit:
     if isinstance(outcome, Failed):
         if outcome.stage is Stage.PLAN:
-            return Emit(EventName.FAILED, hopeless_data(outcome.cause))
+            return Emit(EventName.FAILED, hopeless_data(outcome.cause, items, plan.limits))
         data = {"error": str(outcome.cause), "canRetry": True, "suggestNewSession": False}
         return Emit(EventName.FAILED, data)
     if outcome == Unchanged(Reason.ABORTED):

@@ -58,7 +58,7 @@ def compaction(job: Job, plan: Plan, adopt: Callable[[Compacted], None] = lambda
         if isinstance(outcome, Compacted):
             adopt(outcome)
     finally:
-        yield end_event(outcome, plan)
+        yield end_event(outcome, plan, job.items)
     return outcome
 
 

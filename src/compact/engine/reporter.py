@@ -77,7 +77,7 @@ class Reporter:
             (EventName.START, start_data(now.total, now.limits, Reason.OVERFLOW)),
             (EventName.ERROR, error_data("InsufficientBudget", str(error), Fallback.NONE)),
             (EventName.OVERFLOW, overflow_data(now.total, now.limits)),
-            (EventName.FAILED, hopeless_data(error)),
+            (EventName.FAILED, hopeless_data(error, now.history.view.items, now.limits)),
         ):
             self.events.emit(now.session.id, name, details, 0 if details is data else step)
         return error

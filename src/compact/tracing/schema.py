@@ -207,7 +207,10 @@ class Failed(_Data):
 
     error: str
     canRetry: bool
-    suggestNewSession: bool
+    suggestNewSession: bool = Field(
+        description="A new session would help: the system prompt, the tools and the message that is to be "
+        "sent fit by themselves."
+    )
     brokenOff: bool = Field(
         default=False, description="Canceled, or abandoned by the caller; nothing failed."
     )

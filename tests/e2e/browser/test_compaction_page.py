@@ -530,6 +530,10 @@ def test_a_message_that_is_too_long_by_itself_is_called_so(page: Page, stage: St
     banner.get_by_role("button", name="Shorten it").click()
     expect(field).to_be_focused()
     expect(field).to_have_value(re.compile("^And the prices"))
+    # Without it the banner is about what happened; a new session would still have refused it.
+    field.fill("And the prices?")
+    expect(banner.get_by_role("heading")).to_have_text("Compaction failed")
+    expect(banner.get_by_role("button", name="Start New Session")).to_have_count(0)
     assert stage.get(session, "/messages")["total"] == 8
 
 
@@ -562,6 +566,13 @@ def test_a_stored_turn_that_is_too_long_leaves_a_new_session(page: Page, stage: 
     expect(banner.get_by_role("heading")).to_have_text("This conversation no longer fits")
     expect(banner.get_by_role("button", name="Retry")).to_have_count(0)
     expect(banner.get_by_role("button", name="Review pins")).to_be_visible()
+    # What is typed meanwhile was not refused.
+    type_too_long(page)
+    expect(banner.get_by_role("heading")).to_have_text("This conversation no longer fits")
+    page.get_by_label("Message Compact").fill("")
+    stored = stage.get(session, "/events", format="json")["events"]
+    (error,) = [one["data"] for one in stored if one["data"].get("event") == "compaction-error"]
+    assert (error["canRetry"], error["suggestNewSession"]) == (False, True)
     banner.get_by_role("button", name="Start New Session").click()
     page.wait_for_url(lambda url: session not in url)
     send(page, "A fresh start.")

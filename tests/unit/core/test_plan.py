@@ -12,7 +12,7 @@ from compact.core.layers import FIRST_LINE
 from compact.core.plan import make_plan, plan_without_summary
 from compact.core.trigger import policy_limits
 from compact.model.event import Reason
-from compact.model.message import Message, Role
+from compact.model.message import Message, Role, Text
 from compact.model.plan import Action, Mode, Plan
 from compact.model.policy import LEAST_SUMMARY
 from support.conversations import assistant, message, user
@@ -130,21 +130,30 @@ def test_the_advice_names_the_system_prompt_where_it_is_the_largest(parts: dict[
 
 
 @pytest.mark.parametrize(
-    ("parts", "helps"),
+    ("fixed", "messages", "helps"),
     [
-        ({"system_and_tools": 3, "protected": 9_000, "newest_turn": 90}, True),
-        ({"system_and_tools": 3, "first_turns": 9_000, "newest_turn": 2_197}, True),
-        ({"system_and_tools": 3, "protected": 0, "newest_turn": 2_198}, False),
-        ({"system_and_tools": 2_201, "protected": 0, "newest_turn": 1}, False),
-        ({"system_and_tools": 3, "conversation": 9_000}, True),
+        (0, [user("p" * 9_000, protected=True), user("x" * 90)], True),
+        (0, [user("x" * 2_200)], True),
+        (0, [user("x" * 2_201)], False),
+        (1_000, [user("x" * 1_201)], False),
+        (2_201, [], False),
+        # What something has answered is stored: a new session does not send it again.
+        (0, [user("x" * 9_000), assistant("fine")], True),
+        (0, [user("x" * 90), *step(1, output="o" * 9_000)], True),
+        (2_199, [user("x" * 9_000), assistant("fine")], True),
+        (2_201, [user("x" * 9_000), assistant("fine")], False),
+        # Only the newest message is to be sent; what we or the developer added after it is not the user's.
+        (0, [user("x" * 9_000), user("x" * 90)], True),
+        (0, [user("x" * 9_000), message(Role.SYSTEM, Text("be brief")), summary("s")], False),
     ],
 )
-def test_a_new_session_is_suggested_where_the_newest_turn_would_fit_it(
-    parts: dict[str, int], helps: bool
+def test_a_new_session_is_suggested_where_it_could_send_the_newest_message(
+    fixed: int, messages: list[Message], helps: bool
 ) -> None:
-    numbers = policy_limits(policy(hard_cap_buffer=300), 2_500, fixed=3)
+    numbers = policy_limits(policy(hard_cap_buffer=300), 2_500, fixed=fixed)
     assert numbers.budget == 2_200
-    assert hopeless_data(insufficient_budget(parts, numbers))["suggestNewSession"] is helps
+    data = hopeless_data(insufficient_budget({"newest_turn": 9_000}, numbers), view(messages), numbers)
+    assert (data["canRetry"], data["suggestNewSession"]) == (False, helps)
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.8, 1.0, 1.1, 2.7])

@@ -1,6 +1,6 @@
 import { useEffect, useState, type ReactNode } from "react";
 import { useLocation, useSearch } from "wouter";
-import { isRunning } from "../context/compaction";
+import { isHopeless, isRunning } from "../context/compaction";
 import { ErrorBanner, errorWords } from "../context/error-banner";
 import { Panel, type PanelTab } from "../context/panel";
 import { StatusRow } from "../context/status-row";
@@ -221,7 +221,7 @@ export function ChatPage({ session, header }: Props) {
               <ErrorBanner
                 state={open.compaction}
                 draftKept={draftText(draft) !== ""}
-                tooLong={!open.compaction.canRetry && isTooLong(draftUsage) ? draftUsage : null}
+                tooLong={isHopeless(open.compaction) && isTooLong(draftUsage) ? draftUsage : null}
                 onDismiss={() => useOpenSession.setState({ bannerClosed: true })}
                 onRetry={retryCompaction}
                 onPrune={() => { useOpenSession.setState({ bannerClosed: true }); void compactNow({ mode: "prune" }, RETRIES); }}

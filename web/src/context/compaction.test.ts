@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CompactionEvent } from "../lib/types";
-import { eventKey, idle, isRunning, phaseText, reduceCompaction, replay } from "./compaction";
+import { eventKey, idle, isHopeless, isRunning, phaseText, reduceCompaction, replay } from "./compaction";
 
 const start: CompactionEvent = { event: "compaction-start", step: 2, at: 100, tokensBefore: 100_000, reason: "overflow" };
 const prune: CompactionEvent = { event: "compaction-prune", step: 2, at: 101, tokensSaved: 10_000, outputsPruned: 3 };
@@ -41,7 +41,15 @@ describe("a compaction's phases", () => {
     });
     expect([failed.phase, failed.error, failed.canRetry, failed.suggestNewSession]).toEqual(["failed", "No reply after 30 s", true, false]);
     expect(isRunning(failed)).toBe(false);
+    expect(isHopeless(failed)).toBe(false);
   });
+  it.each([[false, false, true], [false, true, false], [true, false, false]])(
+    "blames the message only where neither a retry nor a new session helps (%s, %s)",
+    (canRetry, suggestNewSession, hopeless) => {
+      const failed = reduceCompaction(idle, { event: "compaction-error", at: 130, error: "Too long", canRetry, suggestNewSession });
+      expect(isHopeless(failed)).toBe(hopeless);
+    },
+  );
 });
 
 describe("opening a page", () => {

@@ -44,6 +44,11 @@ export function isRunning(state: CompactionState): boolean {
   return state.phase === "optimizing" || state.phase === "summarizing" || state.phase === "checking";
 }
 
+/** Whether neither a retry nor a new session would help: what is to be sent is itself too large. */
+export function isHopeless(state: CompactionState): boolean {
+  return state.phase === "failed" && !state.canRetry && !state.suggestNewSession;
+}
+
 export function reduceCompaction(state: CompactionState, event: CompactionEvent): CompactionState {
   switch (event.event) {
     case "compaction-start":

@@ -35,13 +35,10 @@ export function ErrorBanner({ state, draftKept, tooLong, onDismiss, onRetry, onP
     actions.push({ label: "Prune only", run: onPrune });
   }
   if (tooLong) actions.push({ label: "Shorten it", run: onShorten });
-  // Whatever is too large is stored, and a new session does not send it again: it helps also where `suggestNewSession` is false.
-  else if (!state.canRetry) {
-    actions.push({ label: "Start New Session", run: onNewSession });
-    actions.push({ label: "Review pins", run: onReviewPins });
-  }
+  if (state.suggestNewSession) actions.push({ label: "Start New Session", run: onNewSession });
+  if (!tooLong && !state.canRetry) actions.push({ label: "Review pins", run: onReviewPins });
   actions.push({ label: "Export", run: onExport, icon: <Download size={13} aria-hidden /> });
-  const title = tooLong ? "This message is too long" : state.canRetry ? "Compaction failed" : "This conversation no longer fits";
+  const title = tooLong ? "This message is too long" : state.suggestNewSession ? "This conversation no longer fits" : "Compaction failed";
   const why = tooLong
     ? `It has about ${count(tooLong.draft)} tokens, and one message may have ${count(roomForOne(tooLong))}. Shorten it, or choose a model with a larger window.`
     : errorWords(state.error);
