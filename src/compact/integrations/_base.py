@@ -30,6 +30,9 @@ SessionId = str | Callable[[Any], str] | None
 PATIENCE = 120.0
 """Seconds to wait for another compaction of the same session: longer than a slow summary or a dead lease."""
 
+_NEEDED = ("prepare", "aprepare", "for_model", "usage", "observe", "warn")
+"""Methods that make something a manager: a proxy that adds logging or metrics need not inherit from ours."""
+
 _SESSIONS_KEPT = 1_024
 _SMALLEST = 512
 _NUMBER = re.compile(r"\b\d{1,3}(?:,\d{3})+\b|\b\d{3,8}\b")
@@ -71,14 +74,20 @@ def _role(message: Any) -> str:
 
 
 def checked(manager: Any) -> CompactManager:
-    """The manager; now, not at the first call of a model, the error if it is none."""
-    if not isinstance(manager, CompactManager):
+    """The manager, or what stands for one; now, not at the first call of a model, the error if it is none."""
+    is_manager = not isinstance(manager, type) and all(callable(getattr(manager, n, None)) for n in _NEEDED)
+    if not is_manager:
         raise ConfigError(
-            f"manager must be a CompactManager, not {type(manager).__name__}. Settings go into one with "
+            f"manager must be a CompactManager, not {_kind(manager)}. Settings go into one with "
             "CompactManager(CompactConfig(…)); a session id is an argument of its own, session_id.",
             "manager",
         )
-    return manager
+    found: CompactManager = manager
+    return found
+
+
+def _kind(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
 def speaking(manager: CompactManager, format: str, model: str | None = None) -> CompactManager:

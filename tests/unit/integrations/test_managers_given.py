@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from compact import CompactConfig, ConfigError
+from compact import CompactConfig, CompactManager, ConfigError
+from compact.integrations._base import fit, speaking
 
 
 def _client(manager: Any) -> Any:
@@ -52,7 +53,37 @@ INTEGRATIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", INTEGRATIONS)
-@pytest.mark.parametrize("wrong", ["session-1", CompactConfig()], ids=["a session id", "settings"])
+@pytest.mark.parametrize(
+    "wrong", ["session-1", CompactConfig(), CompactManager], ids=["a session id", "settings", "the class"]
+)
 def test_what_is_no_manager_is_refused_at_once(name: str, wrong: Any) -> None:
-    with pytest.raises(ConfigError, match=r"manager must be a CompactManager, not (str|CompactConfig)"):
+    kinds = r"manager must be a CompactManager, not (str|CompactConfig|the class CompactManager)\. Settings"
+    with pytest.raises(ConfigError, match=kinds):
         INTEGRATIONS[name](wrong)
+
+
+class Proxy:
+    """As programs write them, to count or log calls: not one of our classes."""
+
+    def __init__(self, manager: CompactManager) -> None:
+        self._manager = manager
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
+        return getattr(self._manager, name)
+
+
+@pytest.mark.parametrize("name", INTEGRATIONS)
+def test_a_proxy_of_a_manager_is_taken(name: str) -> None:
+    manager = CompactManager(CompactConfig(counter="chars4", archive={"adapter": "none"}))
+    assert INTEGRATIONS[name](Proxy(manager)) is not None
+
+
+def test_a_proxy_is_asked_for_what_fits() -> None:
+    manager = CompactManager(CompactConfig(counter="chars4", archive={"adapter": "none"}))
+    proxy: Any = Proxy(manager)
+    messages = [{"role": "user", "content": "hello"}]
+    assert fit(proxy, "s", messages).messages == messages
+    assert proxy.asked == ["prepare"]
+    assert fit(speaking(proxy, "openai-chat"), "s", messages).messages == messages
