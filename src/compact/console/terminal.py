@@ -6,8 +6,9 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, dropwhile, islice
 from typing import TextIO
 
 _STYLES = {
@@ -120,11 +121,18 @@ def clean(text: str) -> str:
 
 def one_line(text: str, limit: int = 400) -> str:
     """Text on one line, without control characters, cut with an ellipsis; only the start is looked at."""
-    text = text.strip()
-    start = text[: limit * 4]
-    printable = (character if character.isprintable() else " " for character in _ESCAPES.sub("", start))
-    line = " ".join("".join(printable).split())
-    return line if len(line) <= limit and len(start) == len(text) else line[: limit - 1].rstrip() + "…"
+    shown = dropwhile(str.isspace, _printable(text))
+    line = " ".join("".join(islice(shown, limit * 4)).split())
+    is_whole = len(line) <= limit and all(map(str.isspace, shown))
+    return line if is_whole else line[: limit - 1].rstrip() + "…"
+
+
+def _printable(text: str) -> Iterator[str]:
+    """Character by character, without escape sequences, and with a space for what cannot be shown."""
+    at = 0
+    for start, end in chain(map(re.Match.span, _ESCAPES.finditer(text)), [(len(text), len(text))]):
+        yield from (text[n] if text[n].isprintable() else " " for n in range(at, start))
+        at = end
 
 
 def cell_width(text: str) -> int:

@@ -60,6 +60,13 @@ def test_one_line_cuts_with_an_ellipsis() -> None:
     assert one_line("a" + " " * 100 + "b", 10) == "a…"
 
 
+@pytest.mark.parametrize("unseen", ["\x00", "\x1b[0m", "\n\x07 ", "\x1b]0;title\x07"])
+def test_one_line_cuts_nothing_where_only_control_characters_follow(unseen: str) -> None:
+    assert one_line(f"abc{unseen * 100}", 5) == "abc"
+    assert one_line(f"{unseen * 100}abc", 5) == "abc"
+    assert one_line(f"abc{unseen * 100}def", 5) in ("abc…", "abcd…")
+
+
 def test_bars() -> None:
     wide = Screen(io.StringIO())
     assert wide.bar(0, 4) == "    "
