@@ -158,6 +158,39 @@ def test_an_error_names_the_variable_it_came_from() -> None:
     assert "COMPACT_MODELS must hold JSON" in str(refusal({}, {"COMPACT_MODELS": "acme"}))
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("anthropic", ["anthropic"]),
+        (" anthropic ", ["anthropic"]),
+        ('"anthropic"', ["anthropic"]),
+        ('{"name": "anthropic"}', ["anthropic"]),
+        ("openai, extractive", ["openai", "extractive"]),
+        ('["openai", {"name": "extractive"}]', ["openai", "extractive"]),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"COMPACT_SUMMARIZER__MODEL": "small"}])
+def test_a_variable_names_the_summarizer_as_a_file_does(
+    text: str, names: list[str], more: dict[str, str]
+) -> None:
+    found = load({}, {"COMPACT_SUMMARIZER": text, **more}).summarizer
+    assert [found.name, *(link.name for link in found.fallbacks)] == names
+    assert found.model == ("small" if more else None)
+
+
+def test_a_name_in_a_variable_replaces_the_summarizer_of_the_file() -> None:
+    file = {"summarizer": {"name": "openai", "model": "gpt-4o-mini"}}
+    found = load(file, {"COMPACT_SUMMARIZER": "anthropic"}).summarizer
+    assert (found.name, found.model) == ("anthropic", None)
+
+
+def test_a_wrong_name_in_a_variable_is_told_with_the_variable() -> None:
+    error = refusal({}, {"COMPACT_SUMMARIZER": "antropic"})
+    assert error.path == "summarizer.name" and "from COMPACT_SUMMARIZER" in str(error)
+    for text in ("", "{name: anthropic}"):
+        assert "COMPACT_SUMMARIZER must hold JSON" in str(refusal({}, {"COMPACT_SUMMARIZER": text}))
+
+
 def test_all_findings_are_told_at_once() -> None:
     error = refusal({"counter": "exact", "policy": {"trigger_pct": 2, "prune_protect": -1}})
     assert [line.split()[0] for line in str(error).splitlines()] == [

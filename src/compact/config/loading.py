@@ -57,7 +57,11 @@ def load(
     for message in unknown:
         warnings.warn(message, ConfigWarning, stacklevel=4)
     for dotted, name, value in settings:
-        data = merged(data, nested(dotted.split("."), value))
+        if dotted == "summarizer" and not isinstance(value, Mapping):
+            # Names take the place of what the file says; variables for single settings apply to the first.
+            data = {**data, dotted: first_with_fallbacks(value)}
+        else:
+            data = merged(data, nested(dotted.split("."), value))
         origins[dotted] = f"from {name}"
     data = merged(data, overrides)
     origins |= {dotted: (named or {}).get(dotted, "") for dotted in _leaves(overrides)}
@@ -159,7 +163,9 @@ def from_environ(
         if path is None or field is None or "models" in path[:-1]:
             unknown.append(f"{name} sets nothing.{_did_you_mean(name, model)}")
         else:
-            settings.append((".".join(path), name, _value(name, environ[name], field)))
+            dotted, text = ".".join(path), environ[name]
+            takes_names = dotted == "summarizer" and text.strip()[:1] not in ("", "{", "[", '"')
+            settings.append((dotted, name, _words(text) if takes_names else _value(name, text, field)))
     return settings, unknown
 
 
