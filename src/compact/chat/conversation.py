@@ -16,7 +16,7 @@ from compact.chat.notices import Notices
 from compact.chat.tools import Tool, Toolbox, ToolRunner
 from compact.chat.turn_log import TurnLog
 from compact.chat.turns import Turn, context_of, number_in, was_sent
-from compact.chat.window import trimmed
+from compact.chat.window import Grace, Level, WindowState, level_of, trimmed
 from compact.engine.queries import Recalled
 from compact.errors import CompactError, HistoryGone, NotFound
 from compact.manager import CompactManager
@@ -73,6 +73,8 @@ class Conversation:
             log.usage()
             self.cost = sum(number_in(turn, "cost") or 0.0 for turn in log.turns if was_sent(turn))
             self.reset()
+            if chats.delays_trim and self._waited_already():
+                self.notices.window = WindowState(grace=Grace.SPENT)
 
     # -- what it is ----------------------------------------------------------------------------------------
 
@@ -187,6 +189,16 @@ class Conversation:
         self.sizes = [size for turn in self.turns[self.start :] if (size := context_of(turn))]
         self.refresh()
         self.recount()
+
+    def _waited_already(self) -> bool:
+        """Whether the last exchange, perhaps in another process, was the one that a due trim waits for."""
+        asked = max((n for n, turn in enumerate(self.turns) if turn.get("role") == "user"), default=-1)
+        if asked < max(self.start, self.settings.get("imported", 0)) or not _is_at_ninety(self.usage):
+            return False
+        if any(record.source_length > asked for record in self.log.standing_records()):
+            return False  # It was trimmed for that exchange, or has been since.
+        before = self.history[: len(self.history) - len(self.turns) + asked]
+        return _is_at_ninety(self.manager.usage(self.id, before, self.tools.schemas or None))
 
     def refresh(self) -> ContextUsage:
         with listening(self.hear):
@@ -386,3 +398,7 @@ class Conversation:
     def chose_with(self, step: int, before: Mapping[str, Any]) -> None:
         """Preset and policy took the place of those before for this compaction: they are undone together."""
         self.log.remember(choices=with_choice(self.settings, step, before))
+
+
+def _is_at_ninety(usage: ContextUsage) -> bool:
+    return level_of(usage.tokens, usage.window) is Level.NINETY
