@@ -127,7 +127,7 @@ def concluded_in(text: str, at: int, *, closes: bool) -> list[Evidence]:
 
 def _is_data(flat: str, runs: Sequence[str]) -> bool:
     """Whether it is a bare name, or mostly encoded files and dumps; a sentence may name one long address."""
-    dumps = sum(len(run) > _DATA for run in runs) if len(flat) > _DATA else 0
+    dumps = sum(len(run) > _DATA for run in runs) if max(map(len, runs), default=0) > _DATA else 0
     return flat.isascii() and (len(runs) < 2 or len(runs) < _FEW_WORDS * dumps)
 
 

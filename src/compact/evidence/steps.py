@@ -120,8 +120,8 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
     status, failed, error, result, failing = ending
     bare = _CD.sub("", command).strip() if command else ""
     changes = tuple(_changed_by(bare) if command else _changed_by_tool(words, arguments))
-    texts = (arguments.get(key) for key in _TEXT_KEYS)
-    added = next((text for text in texts if isinstance(text, str) and changes), "")
+    texts = (arguments.get(key) for key in _TEXT_KEYS) if changes else ()
+    added = next((text for text in texts if isinstance(text, str)), "")
     return Step(
         position=position,
         result_position=answered[0] if answered else position,
