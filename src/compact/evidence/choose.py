@@ -93,11 +93,10 @@ class Choice:
         self._units = units = [ledger[place] for place in self._places]
         self._groups = list(map(_group_of, units))
         self._costs = list(map(_cost, units))
-        self._said = [unit.kind in WORDS for unit in units]
         self._features = [
             SINGLE if unit.kind in _SINGLE_VALUES else features_of(_words_of(unit)) for unit in units
         ]
-        self._coverage = Coverage(units, self._features, self._said, features_of(before))
+        self._coverage = Coverage(units, self._features, features_of(before), ledger)
         self._standing = self._standings(frozenset(content_words(focus)))
         self._extra = [_ONE_MORE if one is SINGLE else _FRAGMENT for one in self._features]
         self.picked: list[Candidate] = []
@@ -240,7 +239,7 @@ class Choice:
                 heapreplace(queue, (now, number))
             else:
                 heappop(queue)
-                if rate < -1e-9 or self._said[number]:  # words are kept even if they say nothing new
+                if rate < -1e-9 or self._coverage.said[number]:  # words are kept even if they say nothing new
                     self._pick(number, room, most)
 
     def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:

@@ -12,24 +12,23 @@ from itertools import chain, combinations, filterfalse, repeat
 from math import fsum, log, sqrt
 
 from compact.evidence.features import PAIR, SINGLE, Features, weights_of
-from compact.evidence.ledger import VALUES
+from compact.evidence.ledger import VALUES, WORDS
 from compact.model.summary import Evidence
 
 _AGAIN = 0.1  # the share of its worth that a word or pair keeps once it is covered
 _VALUE = 24  # a value's rank against the weight of words: higher keeps more identifiers, fewer phrases
 _UNRANKED = 0.3 * _VALUE
 _SAYING, _NEW_WORDS = 12.0, 3  # the worth of a saying with that many new words: many short ones count most
+Units = Sequence[Evidence]
 
 
 class Coverage:
     """Units are identified by their number. A single value covers itself."""
 
-    def __init__(
-        self, units: Sequence[Evidence], features: Sequence[Features], said: Sequence[bool], before: Features
-    ) -> None:
-        """`said`: which are sayings. `before`: what is in place."""
-        self._features, self._said = features, said
-        self._worth = {unit.value: _VALUE * unit.rank for unit in units if unit.kind in VALUES}
+    def __init__(self, units: Units, features: Sequence[Features], before: Features, ledger: Units) -> None:
+        """`before`: what is in place. `ledger`: has the ranks of all values that units name."""
+        self._features, self.said = features, [unit.kind in WORDS for unit in units]
+        self._worth = {unit.value: _VALUE * unit.rank for unit in ledger if unit.kind in VALUES}
         spoken = [number for number, one in enumerate(features) if one.words]
         by_message: dict[int, list[Features]] = {}
         for number in spoken:
@@ -42,7 +41,7 @@ class Coverage:
         for number in spoken:
             one = features[number]
             # A saying covers its pairs and names, but is worth what its words are.
-            for feature in filter(is_shared, one.words if said[number] else chain(one.words, one.pairs)):
+            for feature in filter(is_shared, one.words if self.said[number] else chain(one.words, one.pairs)):
                 self._holders[feature].append(number)
         self._naming: dict[str, list[int]] = {}
         self._new_words = [0] * len(units)
@@ -59,7 +58,7 @@ class Coverage:
 
     def _gain(self, number: int, one: Features, left: Mapping[str, float]) -> float:
         gain = sum(map(left.__getitem__, one.words))
-        if not self._said[number]:
+        if not self.said[number]:
             gain += sum(map(left.get, one.pairs, repeat(PAIR)))
             for name in one.names:
                 self._naming.setdefault(name, []).append(number)
@@ -72,7 +71,7 @@ class Coverage:
 
     def cover(self, features: Features, value: str) -> None:
         """A text with these features is in place now, or that single value."""
-        gains, said, new_words = self.gains, self._said, self._new_words
+        gains, said, new_words = self.gains, self.said, self._new_words
         new = (value,) if features is SINGLE else (*features.words, *features.pairs, *features.names)
         for feature in new:
             if feature in self._covered:

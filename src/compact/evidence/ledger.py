@@ -123,14 +123,21 @@ def _shown_by(output: str, hiding: Hiding) -> Mapping[str, EvidenceKind]:
     return found
 
 
-def fold(earlier: Sequence[Evidence], units: Iterable[Evidence], summary: str = "") -> tuple[Evidence, ...]:
+def fold(earlier: Sequence[Evidence], units: Sequence[Evidence], summary: str = "") -> tuple[Evidence, ...]:
     """Merge an earlier ledger and a record's own units, each once.
 
     A value that comes up again keeps its newest message and gains rank. A file keeps its newest state, a
     command its newest result. Words and conclusions are only added.
     After a `summary`, the ledger is limited to a few times what such a summary holds.
     """
-    return _bounded(_merged(earlier, list(units)), summary)
+    global _last
+    known = _last  # A summary is chosen from the same fold that its record needs right after.
+    if known is None or known[0] is not earlier or known[1] is not units:
+        known = _last = (earlier, units, _merged(earlier, units))
+    return _bounded(known[2], summary)
+
+
+_last: tuple[Sequence[Evidence], Sequence[Evidence], list[Evidence]] | None = None
 
 
 def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evidence]:

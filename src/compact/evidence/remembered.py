@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 _CHARS = 2_000_000  # of text whose readings are cached, at most twice that; a reading takes twice its text
 
 
-class Reader(Protocol[T_co]):
-    def __call__(self, text: str, how: bool = False, /) -> T_co: ...
-
-
-def remembered(read: Callable[[str, bool], T], share: float = 1.0) -> Reader[T]:
+def remembered(read: Callable[[str, bool], T], share: float = 1.0) -> Callable[..., T]:
     """Run `read` once per text. Bounded by characters, not by number of texts: one may have megabytes.
 
     `share`: the share of those characters to use, for readings that take more memory than others.

@@ -52,7 +52,7 @@ def test_every_worth_is_the_one_counted_anew(seed: int) -> None:
     units = talk(seed)
     features = read(units)
     before = features_of("The tide took the rope, said src/mill.py.")
-    coverage = Coverage(units, features, [unit.kind is EvidenceKind.SAID for unit in units], before)
+    coverage = Coverage(units, features, before, units)
     covered = {*before.words, *before.pairs, *before.names}
     left = set(range(len(units)))
     for number in random.Random(seed).sample(range(len(units)), 12):
@@ -67,7 +67,7 @@ def test_every_worth_is_the_one_counted_anew(seed: int) -> None:
 def test_what_is_covered_twice_is_counted_once() -> None:
     units = talk(1)
     features = read(units)
-    coverage = Coverage(units, features, [unit.kind is EvidenceKind.SAID for unit in units], SINGLE)
+    coverage = Coverage(units, features, SINGLE, units)
     coverage.cover(features[0], units[0].value)
     before = list(coverage.gains)
     coverage.cover(features[0], units[0].value)
