@@ -12,7 +12,7 @@ from compact.model.prose import prose_of
 from compact.model.summary import Evidence, EvidenceKind
 
 SHOWN = "shown"  # context of what the user quoted, pasted or forwarded: not the user's word
-STATED = 1.2  # a plain statement's rank; questions, mostly answered, and thanks rank lower
+STATED = 1.2  # a plain statement's rank; short questions, mostly answered, and thanks rank lower
 WHOLE = 100  # a message of at most that many characters stays one unit, so that no answer is split
 _ANSWER = 160  # an answer that begins with yes or no may be that long
 _BEGINS, _JOINED = 25, 60
@@ -92,7 +92,7 @@ def _standing(text: str, runs: Sequence[str]) -> float:
         return 0.3
     if not _ASKS.search(text) or _TAG.search(text):
         return STATED
-    return 0.6 if all(map(_QUESTION.search, sentences(text))) else STATED
+    return 0.6 if len(text) <= WHOLE and all(map(_QUESTION.search, sentences(text))) else STATED
 
 
 def question_in(text: str) -> str:

@@ -62,6 +62,15 @@ def test_questions_rank_below_statements() -> None:
     assert asked < stated
 
 
+def test_a_long_question_states_something_too() -> None:
+    told = (
+        "By the way the gray and the green lamps look the same to me, I see green as gray, could you use blue "
+        "and orange for them?"
+    )
+    short, long = (said_in(text, 3, "")[0].rank for text in ("Could you use blue and orange for them?", told))
+    assert short < long == said_in("The lamps are blue and orange from now until May.", 3, "")[0].rank
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [
