@@ -1,7 +1,6 @@
 """What each unit would still add: the worth of its features, and little of it for those already covered.
 
-Always exact: once a feature is covered, all units that share it are worth less. That happens once a feature,
-so a choice costs as much as its units have in common.
+Exact at any time, and cheap: a feature is covered once, and then lowers all units that share it.
 """
 
 from __future__ import annotations
@@ -102,13 +101,13 @@ class Coverage:
             for pair in combinations(both, 2) if len(both) <= most else ():
                 told[pair] = told.get(pair, 0.0) + tells[len(both)]
                 rare[pair] += len(both) <= few
-        words = {number: set(self._features[number].words) for pair in told for number in pair}
+        pairs = [pair for pair, much in told.items() if much >= 2 * tells[few]]
+        words = {number: set(self._features[number].words) for pair in pairs for number in pair}
         # Sets are unordered, so sums must not depend on order.
         size = {number: fsum(map(self.weights.__getitem__, one)) for number, one in words.items()}
-        for (one, other), much in told.items():
-            if much >= 2 * tells[few]:
-                common = fsum(map(self.weights.__getitem__, words[one] & words[other]))
-                yield one, other, common / sqrt(size[one] * size[other]), rare[one, other] > 1
+        for one, other in pairs:
+            common = fsum(map(self.weights.__getitem__, words[one] & words[other]))
+            yield one, other, common / sqrt(size[one] * size[other]), rare[one, other] > 1
 
 
 def _counts(messages: Iterable[list[tuple[str, ...]]]) -> tuple[Counter[str], list[str]]:

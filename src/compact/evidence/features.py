@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from math import log
 
 from compact.evidence.remembered import remembered
-from compact.evidence.values import may_name, values_in
+from compact.evidence.values import values_in
 from compact.evidence.words import read_words
 from compact.model.value import value
 
@@ -39,7 +39,7 @@ def _read_features(text: str, _: bool) -> Features:
     return Features(
         tuple(dict.fromkeys(words) if repeats else words),
         tuple(dict.fromkeys(pairs) if repeats else pairs),
-        tuple(values_in(text)) if may_name(runs) else (),
+        tuple(values_in(text)),
         tuple(chain.from_iterable(capitals)),
     )
 

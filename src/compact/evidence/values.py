@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import filterfalse
 from pathlib import Path
 
 from compact.evidence.words import EASTERN, listed
 from compact.model.summary import EvidenceKind as Kind
 
-_BREAK = re.compile(
-    r"\\[nrt\"]|[\"'(){}\[\];<>|=`*\\“”‘’«»「」，。、；：（）！？]+"
-)  # also an escaped line break
+_BREAKS = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
 _MARKS = ".,:;!?…/+-@#~$€£&^"
 CODE = listed(Path(__file__).with_name("code.txt"))
 _EXTENSIONS, _NOISE = CODE["extensions"], CODE["noise"]
@@ -41,6 +39,7 @@ _UNNAMED = re.compile(  # types, options, bytes, hunks of a diff, formats, measu
 _SIDE = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 _OWN = re.compile(r"^(?:self|this)\.(?=\w)")
 _KEY = re.compile(r'"[A-Za-z_][\w-]*"\s*:')
+_ESCAPED = re.compile(r'\\[nrt"]')
 _LONGEST, _SHORT_NUMBER, _LONG_NUMBER = 200, 3, 7
 _PLAIN_LIMIT, _KNOWN_LIMIT = 200_000, 50_000
 
@@ -49,65 +48,67 @@ _plain: set[str] = set()
 _known: dict[str, Values] = {}
 
 
-def may_name(runs: Iterable[str]) -> bool:
-    """Whether a whitespace-separated run of text may contain values."""
-    return not _plain.issuperset(runs)
-
-
 def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
     """Every value of a text and its kind, without a tool's decimals: none means anything by itself."""
     if text[:2].lstrip()[:1] in ("{", "["):
         text = _KEY.sub(" ", text)
-    found: dict[str, Kind] = {}
-    # Most runs are ordinary words, and were read before.
-    rest: Iterable[str] = filterfalse(_plain.__contains__, text.split())
+    rest: Iterable[str] = filterfalse(_plain.__contains__, text.split())  # Most are ordinary words.
     if from_tool:
         rest = [run for run in rest if "." not in run or not run.replace(".", "", 1).isdecimal()]
+    found: dict[str, Kind] = {}
+    unread: list[str] = []
     for run in rest:
         known = _known.get(run)
-        for value, kind in _read(run) if known is None else known:
-            found[value] = kind
-    return found
-
-
-def _read(run: str) -> Values:
-    """The values between two spaces, remembered: most runs come up again."""
-    if run.isdecimal() and run.isascii():
-        if len(run) < _SHORT_NUMBER:
-            _plain.add(run)
-        tells = _SHORT_NUMBER <= len(run) <= _LONGEST and run[:3] != "000"
-        return ((run, Kind.ID if len(run) >= _LONG_NUMBER else Kind.NUMBER),) if tells else ()
-    parts = _BREAK.sub(" ", run).split()
-    if parts == [run]:
-        found = _judge(run)
-    else:
-        found = tuple(value for part in parts for value in (_known.get(part) or _read(part)))
-    if len(run) <= _LONGEST:
-        if len(_plain) > _PLAIN_LIMIT or len(_known) > _KNOWN_LIMIT:
-            _plain.clear()
-            _known.clear()
-        if found:
-            _known[run] = found
+        if known is not None:
+            found.update(known)
+        elif run.isdecimal() and run.isascii():
+            if len(run) < _SHORT_NUMBER:
+                _plain.add(run)
+            elif len(run) <= _LONGEST and run[:3] != "000":
+                found[run] = Kind.ID if len(run) >= _LONG_NUMBER else Kind.NUMBER
         else:
-            _plain.add(run)
+            unread.append(run)
+    if unread:
+        _read(list(dict.fromkeys(unread)), found)
     return found
+
+
+def _read(runs: Sequence[str], found: dict[str, Kind]) -> None:
+    """Adds what these hold, and remembers it: most runs come up again."""
+    if len(_plain) > _PLAIN_LIMIT or len(_known) > _KNOWN_LIMIT:
+        _plain.clear()
+        _known.clear()
+    text = "\n".join(runs)
+    if "\\" in text:
+        text = _ESCAPED.sub(" ", text)
+    for mark in filter(text.__contains__, _BREAKS):
+        text = text.replace(mark, " ")
+    for run, inside in zip(runs, text.split("\n"), strict=True):
+        values: Values = ()
+        for word in filterfalse(_plain.__contains__, inside.split()):
+            values += _known.get(word) or _remembered(word, _judge(word))
+        found.update(_remembered(run, values))
+
+
+def _remembered(run: str, values: Values) -> Values:
+    if values and len(run) <= _LONGEST:
+        _known[run] = values
+    elif len(run) <= _LONGEST:
+        _plain.add(run)
+    return values
 
 
 def _judge(word: str) -> Values:
     bare = word.strip(_MARKS)
-    if (
-        len(word) > _LONGEST
-        or len(bare) < 2
-        or (bare.isalpha() and (bare[1:].islower() or not bare.isascii()))
-    ):
+    plain = bare.isalpha() and (bare[1:].islower() or not bare.isascii())
+    if plain or len(bare) < 2 or len(word) > _LONGEST:
         return ()
+    pieces = [word]
     if not word.isascii() and EASTERN.search(word):
         pieces = EASTERN.sub(" ", word).split()
     elif "," in bare and not _NUMBER.fullmatch(bare):
         pieces = list(filter(None, bare.split(",")))
-    else:
-        pieces = [word]
-    return tuple(value for value in map(_value_of, pieces) if value)
+    return tuple([value for value in map(_value_of, pieces) if value])
 
 
 def _value_of(run: str) -> tuple[str, Kind] | None:
