@@ -64,7 +64,7 @@ def test_questions_rank_below_statements() -> None:
 
 def test_a_long_question_states_something_too() -> None:
     told = (
-        "By the way the gray and the green lamps look the same to me, I see green as gray, could you use blue "
+        "The gray and the green lamps look the same to me, I see green as gray, could you please use blue "
         "and orange for them?"
     )
     short, long = (said_in(text, 3, "")[0].rank for text in ("Could you use blue and orange for them?", told))
