@@ -64,7 +64,7 @@ class Coverage:
                 gain += 0.0 if name in self._covered else self._worth.get(name, _UNRANKED)
         else:
             words = filterfalse(self._covered.__contains__, one.words) if self._covered else one.words
-            self._new_words[number] = new = sum(map(str.isalpha, words))
+            self._new_words[number] = new = sum(map(str.isidentifier, words))
             gain += _SAYING * min(1.0, new / _NEW_WORDS)
         return gain
 
@@ -78,7 +78,7 @@ class Coverage:
             self._covered.add(feature)
             if held := self._holders.get(feature):
                 drop = (1 - _AGAIN) * self.weights.get(feature, PAIR)
-                is_word = feature.isalpha()
+                is_word = feature.isidentifier()  # letters with their signs; no number, no pair
                 for number in held:
                     gains[number] -= drop
                     if is_word and said[number]:

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from unicodedata import category
 
-_WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d")
-_ANY_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_SIGNS = "".join(char for char in map(chr, range(0x300, 0x1A00)) if category(char)[0] == "M")
+_LETTER = (
+    rf"(?:[^\W\d_]|[{_SIGNS}])"  # with the vowels and accents that some scripts write as signs of their own
+)
+_WORD = re.compile(rf"[^\W\d_]{_LETTER}+(?:['’-]{_LETTER}+)*|\d[\d.,:]*\d|\d")
+_ANY_WORD = re.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no spaces separate words, so pairs of characters stand for them."""
 _MARKS = ".,:;!?()\"'"
