@@ -57,14 +57,18 @@ class Hiding:
 
     def _read(self, text: str) -> Mapping[str, Any]:
         given = read_arguments(text)
-        clean = text if self._redactor is None else self._redactor.value(text)
-        if clean == text:
+        if self._redactor is None or (clean := self._redactor.value(text)) == text:
             return given
         shown = read_arguments(clean)
         for value, left in zip(texts_in(given), texts_in(shown), strict=False):
-            # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
-            if value != left == REDACTED and len(value) >= (_LONG_WORD if value.isalpha() else _SHORTEST):
-                self.revealed.add(value)
+            if value == left:
+                continue
+            spans = [(0, len(value))] if left == REDACTED else self._redactor.secret_spans(value)
+            for secret in (value[start:end] for start, end in spans):
+                for piece in (secret, *secret.split()):
+                    # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
+                    if len(piece) >= (_LONG_WORD if piece.isalpha() else _SHORTEST):
+                        self.revealed.add(piece)
         return shown
 
     def masked(self, text: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from compact import CompactConfig, CompactManager
 from compact.evidence import extract
@@ -26,6 +29,25 @@ def test_the_users_words_stay_without_the_secret_in_them() -> None:
     assert "so the cause is the clock" in stated
     everything = " ".join(f"{unit.value} {unit.context}" for unit in units)
     assert "harbor-light-77" not in everything and "administrator" not in everything
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"command": "mysql -u root --password=kkd83jsk2lsp -e 'select 1'"},
+        {"headers": {"Authorization": "Bearer kkd83jsk2lsp"}},
+    ],
+)
+def test_a_secret_inside_an_argument_is_known_where_it_stands_alone(given: dict[str, Any]) -> None:
+    messages = [
+        user("Ask the ledger."),
+        call("call_1", "run", json.dumps(given)),
+        assistant("With kkd83jsk2lsp it answers, so the cause is the clock."),
+        user("kkd83jsk2lsp"),
+    ]
+    everything = [f"{unit.value} {unit.context}" for unit in extract(messages, redactor=Redactor())]
+    assert not [unit for unit in everything if "kkd83jsk2lsp" in unit]
+    assert any("so the cause is the clock" in unit for unit in everything)
 
 
 def test_an_order_is_in_the_prompt_whatever_a_call_passed() -> None:
