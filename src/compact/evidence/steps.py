@@ -249,9 +249,8 @@ def _ending(text: str, is_error: bool, ran: bool) -> tuple[str, bool, str, str, 
 def _exit_code(head: str, tail: str) -> str | None:
     for part in (head, tail):
         lowered = part.lower()
-        if any(word in lowered for word in _EXITS):
-            for found in _CODE.finditer(part):
-                return next(group for group in found.groups() if group is not None)
+        if any(word in lowered for word in _EXITS) and (found := _CODE.search(part)):
+            return next(group for group in found.groups() if group is not None)
     return None
 
 

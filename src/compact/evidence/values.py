@@ -84,10 +84,10 @@ def _read(runs: Sequence[str], found: dict[str, Kind]) -> None:
     for mark in filter(text.__contains__, _BREAKS):
         text = text.replace(mark, " ")
     for run, inside in zip(runs, text.split("\n"), strict=True):
-        values: Values = ()
+        values: list[tuple[str, Kind]] = []
         for word in filterfalse(_plain.__contains__, inside.split()):
             values += _known.get(word) or _remembered(word, _judge(word))
-        found.update(_remembered(run, values))
+        found.update(_remembered(run, tuple(values)))
 
 
 def _remembered(run: str, values: Values) -> Values:
@@ -143,10 +143,8 @@ def classify(value: str) -> Kind | None:
         return Kind.ID if _EMAIL.fullmatch(value) else None
     if value[0] == "-":
         return Kind.SYMBOL if value[:2] == "--" and size > 4 else None
-    if value[0].isdigit() or value[0] in "$€£+#":
-        found = _of_digits(value)
-        if found is not None:
-            return found
+    if (value[0].isdigit() or value[0] in "$€£+#") and (found := _of_digits(value)):
+        return found
     if "/" in value:
         return _of_slashes(value)
     if "." in value:
@@ -174,22 +172,18 @@ def _of_slashes(value: str) -> Kind | None:
         return None
     if (body[-1] == "/" and body[0] not in "/~.") or body.startswith("s/"):
         return None  # a folder in passing, or a sed expression
-    if (
-        "." in segments[0][1:-1]
-        and segments[0].islower()
-        and segments[0].rpartition(".")[2] not in _EXTENSIONS
-    ):
-        return Kind.URL if segments[0].rpartition(".")[2].isalpha() else None
+    host, ending = segments[0], segments[0].rpartition(".")[2]
+    if "." in host[1:-1] and host.islower() and ending not in _EXTENSIONS:
+        return Kind.URL if ending.isalpha() else None
     last = segments[-1]
     dotted = "." in last.strip(".")
     if dotted and body[0] not in "/~." and last.rsplit(".", 1)[1].split(":")[0].lower() not in _EXTENSIONS:
         return None  # "foo.bar/self.baz" is code or a pattern
     if dotted or body[0] in "/~." or "_" in body or (len(segments) > 2 and body.islower()):
         return Kind.PATH if any(map(str.isalpha, body)) else None
-    numbered = all(
-        any(map(str.isdigit, segment)) for segment in segments
-    )  # "AZ-11/2024/17" is a file's number
-    return Kind.ID if numbered and any(map(str.isupper, body)) else None
+    # "AZ-11/2024/17" is a file's number, "Q3/Q4" is none.
+    numbered = all(any(map(str.isdigit, segment)) for segment in segments) and any(map(str.isupper, body))
+    return Kind.ID if numbered and sum(map(str.isdigit, body)) > _SHORT_NUMBER else None
 
 
 def _of_dots(value: str) -> Kind | None:
@@ -199,9 +193,8 @@ def _of_dots(value: str) -> Kind | None:
     bare = extension.split(":")[0].lower()
     if bare in _EXTENSIONS and stem and "." not in stem[1:].replace(".", "", 1):
         return None if bare in ("log", "json", "text") and stem in _EVERYBODYS else Kind.PATH
-    if value.partition(".")[0] in _EVERYBODYS or (
-        stem.isalpha() and stem.islower() and extension in _METHODS
-    ):
+    calls = stem.isalpha() and stem.islower() and extension in _METHODS
+    if calls or value.partition(".")[0] in _EVERYBODYS:
         return None
     if _DOTTED.fullmatch(value.split("::")[0].rstrip(":")):
         # "e.g" and "f.read" are ordinary words of prose and code; "Model.save" and "q.as_sql" are names.
