@@ -146,14 +146,12 @@ class Choice:
             (newest if newest > report else -1, own, shares.words * 0.75),
         ):
             its = [number for number in numbers if at[number] == message]
-            there = [self._pick(number, int(room * share), {}) for number in its]
-            if (
-                message == first
-                and its
-                and not any(there)
-                and not self._pick(its[0], int(room * shares.words), {})
-            ):
-                self._shorten(its[0], int(room * share))
+            task = its[:1] if message == first else []
+            for number in task:
+                if sum(self._costs[one] for one in self._chain(number)) > room * shares.words:
+                    self._shorten(number, int(room * shares.words))
+            if not any([self._pick(number, int(room * share), {}) for number in its]) and task:
+                self._pick(task[0], int(room * shares.words), {})
         # More if that is enough for everything the user said: only what does not fit is ranked.
         all_fit = sum(self._costs[number] for number in own) <= room * shares.all_words
         share = 1.0 if shares.rest_chars < room else shares.all_words if all_fit else shares.words
@@ -180,16 +178,16 @@ class Choice:
         return self.picked
 
     def _shorten(self, number: int, room: int) -> None:
-        """Take head and tail, if there is room for them."""
-        unit, cost = self._units[number], self._costs[number]
-        if (left := room - self._used - cost + len(unit.value)) >= _LEAST:
-            head = clip(unit.value, left * 2 // 3)
-            value = f"{head} {unit.value[len(head) - left :].partition(' ')[2]}".rstrip()
-            self._units[number], self._costs[number] = (
-                replace(unit, value=value),
-                cost - len(unit.value) + len(value),
-            )
-            self._pick(number, room, {})
+        """Take the newest word on a matter and the first, each in half of what is left: head and tail."""
+        for one in dict.fromkeys((self._chain(number)[-1], number)):
+            unit, cost = self._units[one], self._costs[one]
+            left = (room - self._used) // 2 - cost + len(unit.value)
+            if _LEAST <= left < len(unit.value):
+                head = clip(unit.value, left * 2 // 3)
+                value = f"{head} {unit.value[len(head) - left :].partition(' ')[2]}".rstrip()
+                self._units[one] = replace(unit, value=value)
+                self._costs[one] = cost - len(unit.value) + len(value)
+            self._pick_alone(one, room, {})
 
     def _standings(self, focus: frozenset[str]) -> list[float]:
         """Weights by position, newest first, and by what the user asked to focus on."""
@@ -244,10 +242,13 @@ class Choice:
 
     def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
         """Take a unit, and before it what was said later on its matter; without that it does not stay."""
+        return all(self._pick_alone(one, room, most) for one in reversed(self._chain(number)))
+
+    def _chain(self, number: int) -> list[int]:
         chain = [number]
         while (later := self._later.get(chain[-1])) is not None and chain[-1] not in self._taken:
             chain.append(later)
-        return all(self._pick_alone(one, room, most) for one in reversed(chain))
+        return chain
 
     def _pick_alone(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
         if number in self._taken:
@@ -256,7 +257,7 @@ class Choice:
         spent = self._spent[group] + cost
         if self._used + cost > room or spent > most.get(group, room):
             return False
-        after = self._taken[self._later[number]] if self._later.get(number) in self._beside else None
+        after = self._taken.get(self._later[number]) if self._later.get(number) in self._beside else None
         one = Candidate(unit, self._places[number], cost, group, self._features[number].names, after)
         self._taken[number] = one
         self.picked.append(one)
@@ -279,13 +280,10 @@ class Choice:
                 found[previous] = number
         best: dict[int, tuple[float, int, bool]] = {}
         for other, number, score, rare in self._coverage.alike(said, _FEW_SAYINGS, _COMMON):
-            if (
-                score > (_SAME_MATTER if rare else _PLAINLY)
-                and self._units[other].message != self._units[number].message
-            ):
-                best[number] = max(
-                    best.get(number, (0.0, -1, False)), (score, other, rare)
-                )  # newest of equals
+            apart = self._units[other].message != self._units[number].message
+            if apart and score > (_SAME_MATTER if rare else _PLAINLY):
+                # The newest of equals.
+                best[number] = max(best.get(number, (0.0, -1, False)), (score, other, rare))
         for number, (score, other, rare) in sorted(best.items()):
             if other not in found:
                 found[other] = number

@@ -280,6 +280,22 @@ def test_a_task_too_long_for_the_room_keeps_head_and_tail() -> None:
     assert chosen[0].unit.value.endswith("and report to Signe.")
 
 
+@pytest.mark.parametrize("room", [200, 300, 600, 900, 1_400])
+@pytest.mark.parametrize("length", [120, 800, 1_500])
+def test_a_task_and_its_correction_are_both_there_whatever_their_length(room: int, length: int) -> None:
+    what = "build the payment gateway adapter for {} webhooks with keys, retries and signature verification"
+    task = said(f"{what.format('Stripe').capitalize()}.", 0)
+    correction = said(
+        f"No wait, {what.format('Adyen')} {'in the harbor ' * (length // 14)}for Signe.", 4, 1.6
+    )
+    odd = [said(f"The fixture {n} of vendor{n} has odd dates.", 6 + n) for n in range(12)]
+    chosen = Choice([task, correction, *odd]).take(room, Shares())
+    assert sum(one.cost for one in chosen) <= room
+    by_message = {one.unit.message: one.unit.value for one in chosen}
+    assert by_message[0].startswith("Build the") and by_message[4].startswith("No wait")
+    assert len(by_message[0]) <= len(task.value) and len(by_message[4]) <= len(correction.value)
+
+
 def test_a_task_goes_before_later_sayings_as_a_whole_where_words_leave_room() -> None:
     task = said("Rewrite the import of the harbor ledger so that a broken row no longer stops it.", 0)
     later = [said(f"And look at the {name} again, please do.", at) for at, name in enumerate("abcdef", 2)]

@@ -128,9 +128,13 @@ def fitted(
     room = max(all_chars / 2, all_chars - headings)
     among = pool(material.ledger, material.since, int(room), strategy.shares.all_words, material.summary)
     choice = Choice(material.ledger, focus, before, among)
+
+    def written(picked: Sequence[Candidate]) -> tuple[Draft, int]:
+        made = draft(picked, strategy)
+        return made, count(made.text)
+
     picked = list(choice.take(int(room), strategy.shares))
-    made = draft(picked, strategy)
-    tokens = count(made.text) if picked else 0
+    made, tokens = written(picked) if picked else (Draft("", ""), 0)
     for _ in range(_TRIES):
         if not 0 < tokens < limit * _WELL_FILLED:
             break
@@ -139,20 +143,17 @@ def fitted(
         if len(taken) == len(picked):
             break
         picked = list(taken)
-        made = draft(picked, strategy)
-        tokens = count(made.text)
+        made, tokens = written(picked)
     share, of_tools = strategy.shares.tool_values, sum(one.cost for one in picked if one.group is Group.TOOL)
     short = min(_SHORT_LIST, share * all_chars)
     over = min(of_tools - short, (of_tools - share * len(before + made.text)) / (1 - share))
     if over > 0:
         picked = _without_last(picked, over, (Group.TOOL,))
-        made = draft(picked, strategy)
-        tokens = count(made.text)
+        made, tokens = written(picked)
     while tokens > limit and picked:
         size = sum(one.cost for one in picked)
         picked = _without_last(picked, size * max(0.005, 1 - limit / tokens), tuple(Group))
-        made = draft(picked, strategy)
-        tokens = count(made.text)
+        made, tokens = written(picked)
     if not picked:
         return _at_least_something(material, strategy, limit, count)
     return made, tokens
