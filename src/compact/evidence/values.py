@@ -54,7 +54,7 @@ def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
         text = _KEY.sub(" ", text)
     rest: Iterable[str] = filterfalse(_plain.__contains__, text.split())  # Most are ordinary words.
     if from_tool:
-        rest = [run for run in rest if "." not in run or not run.replace(".", "", 1).isdecimal()]
+        rest = [run for run in rest if run.strip("0123456789") != "."]
     found: dict[str, Kind] = {}
     unread: list[str] = []
     for run in rest:
@@ -121,7 +121,7 @@ def _value_of(run: str) -> tuple[str, Kind] | None:
         kind = None
     if kind is Kind.PATH:
         path = _SIDE.sub("", _LINES.sub("", value))
-        return (path, kind) if "$" not in path and classify(path) is kind else None
+        return (path, kind) if "$" not in path and (path == value or classify(path) is kind) else None
     if kind is None and ":" in value and "://" not in value:
         # "34:TOTAL_ROWS" is a search hit, "id:4711" a label: what counts is next to the colon.
         parts = [(part, found) for part in value.split(":") if (found := classify(part.strip(_MARKS)))]
