@@ -57,13 +57,14 @@ class Planner:
         return make_plan(items, limits, self.policy, self.sizes, reason, alternates)
 
     def least(self, history: History, limits: Limits) -> Mapping[str, int]:
-        """The parts of the smallest prompt that a compaction could leave, if even that does not fit.
+        """The parts of the smallest prompt that a compaction could leave, if the floor is over the budget.
 
         More than the floor: there is always a newest turn, and the rest has to leave room for it.
         """
         plan = self.plan(history.view.items, limits, Reason.OVERFLOW, history.alternates)
-        assert plan.insufficient is not None, "the floor is over the budget"
-        return plan.insufficient
+        # Only a plan that changes what may not change could fit.
+        floor = {"system_and_tools": limits.fixed, "protected": history.view.pinned_tokens}
+        return plan.insufficient or floor
 
     def preview(self, history: History, limits: Limits, triggered: bool, reason: Reason) -> Plan:
         """The plan for display: with its messages, even if there is nothing to do."""

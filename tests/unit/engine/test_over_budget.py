@@ -121,3 +121,17 @@ def test_a_plan_and_the_error_name_one_sum(name: str, words: int) -> None:
     assert plan.insufficient == caught.value.arithmetic
     assert caught.value.needed == sum(plan.insufficient.values())
     assert caught.value.arithmetic["newest_turn"] > 0
+
+
+@pytest.mark.spec("S4.7")
+@pytest.mark.parametrize("newest", (True, False), ids=["newest", "answered"])
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_output_of_a_role_that_is_never_pruned_is_refused_over_the_budget(name: str, newest: bool) -> None:
+    held = manager(policy(name).model_copy(update={"roles_never_prune": (Role.SYSTEM, Role.TOOL)}))
+    history = turn(1, False)[:-1] if newest else [*turn(1, False), *turn(2, False)]
+    history[2]["content"] = "word " * 7_200
+    for door in DOORS:
+        with pytest.raises(InsufficientBudget) as caught:
+            getattr(held, door)("s", history)
+        assert door == "view" or caught.value.arithmetic["protected"] >= 9_000
+    assert not held.records("s")
