@@ -9,11 +9,13 @@ import pytest
 from compact import CompactConfig, CompactError, InsufficientBudget
 from compact.counters import counter_for
 from compact.model.event import EventName
+from compact.policies import PRESETS
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
 from support.raw import (
     LONG_ENOUGH,
     PRIMING,
     ROLE,
+    SMALL_WINDOW,
     Raw,
     assistant,
     is_sound,
@@ -185,6 +187,25 @@ def test_protecting_one_message_of_a_tool_group_protects_the_group() -> None:
     asked = [message.origin.source for message in summarizer.requests[0].messages if message.origin]
     assert not any(message in asked for message in group)
     assert is_sound(out)
+
+
+@pytest.mark.spec("S4.6")
+@pytest.mark.parametrize("newest", [False, True], ids=["older", "newest"])
+@pytest.mark.parametrize("pin", ["role", "call", "other result"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_output_of_a_pinned_group_is_shortened(preset: str, pin: str, newest: bool) -> None:
+    roles = ("system", "tool") if pin == "role" else ("system",)
+    desk = Desk(preset, window=SMALL_WINDOW, roles_never_prune=roles)
+    group = step(900, 6_000, calls=2)
+    if pin != "role":
+        at = 0 if pin == "call" else 2
+        group[at] = protected(group[at])
+    since = [] if newest else [assistant("read"), *pairs(3, 300, first=61), user("new")]
+    history = [*pairs(30, 300), user("read"), *group, *since]
+    assert desk.tokens(history) > SMALL_WINDOW
+    prepared = desk.prepare(history)
+    assert prepared.was_compacted
+    assert all(any(message is given for message in prepared.messages) for given in group)
 
 
 @pytest.mark.spec("S4.6")

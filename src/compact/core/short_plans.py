@@ -34,7 +34,7 @@ def with_short_outputs(
     short = partial(_planned_short, plan, builder, plan_for)
     if plan.insufficient is None and plan.mode is Mode.SUMMARIZE:
         target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
-        outputs = cuttable(items, layout.indexes(select(layout, initial_counts(layout))))
+        outputs = cuttable(layout, layout.indexes(select(layout, initial_counts(layout))))
         plan = _better(plan, short(outputs, max(1, cap)))
         if plan.after > target:
             fitting = _fitting_cap(plan, items, outputs, target, sizes)
@@ -43,7 +43,7 @@ def with_short_outputs(
         return plan
     for share in _NEWEST_CAPS:
         room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
-        shorter = short(cuttable(items, range(len(items)), newest=True), room)
+        shorter = short(cuttable(layout, range(len(items)), newest=True), room)
         if shorter.insufficient is None and not loses_words(shorter):
             return shorter
         if plan.insufficient is not None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from compact.core.select import Layout
 from compact.core.view import Item, clear_outputs, handle
 from compact.evidence.words import content_words
 from compact.model.message import Message, MessageKind, Role
@@ -104,18 +105,19 @@ def shorten_outputs(
     return made, cleared
 
 
-def cuttable(items: Sequence[Item], among: Sequence[int], *, newest: bool = False) -> list[int]:
-    """Which of these outputs may be shortened: none that is protected, the newest only if requested.
+def cuttable(layout: Layout, among: Sequence[int], *, newest: bool = False) -> list[int]:
+    """Which of these outputs may be shortened: none of a pinned group, the newest only if requested.
 
     Those that were cleared or shortened before stay as they are: their originals are not here.
     """
+    items, pinned = layout.items, frozenset(layout.indexes(layout.pinned))
     last = next((n for n in range(len(items) - 1, -1, -1) if items[n].message.results), None)
     return [
         index
         for index in among
         if (newest or index != last)
         and items[index].is_whole
-        and not items[index].message.protected
+        and index not in pinned
         and items[index].message.results
     ]
 
