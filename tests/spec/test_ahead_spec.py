@@ -8,7 +8,19 @@ import pytest
 
 from compact.model.event import EventName
 from compact.stores.memory import MemoryStore
-from support.raw import Desk, assistant, pairs, protected, steps, summaries, system, texts, user
+from support.raw import (
+    SMALL_WINDOW,
+    Desk,
+    assistant,
+    pairs,
+    protected,
+    step,
+    steps,
+    summaries,
+    system,
+    texts,
+    user,
+)
 
 NEAR = [system(), *pairs(32)]
 """Below the trigger of 3,400 tokens; two turns more reach it."""
@@ -64,6 +76,22 @@ def test_a_staged_summary_whose_source_changed_is_not_used(change: str) -> None:
     calls = desk.summarizer.calls
     prepared = desk.prepare(changed)
     assert prepared.was_compacted and desk.summarizer.calls == calls + 1
+
+
+@pytest.mark.spec("S4.6")
+@pytest.mark.parametrize("at", [0, 1], ids=["call", "output"])
+def test_a_staged_plan_does_not_shorten_what_was_protected_since(at: int) -> None:
+    desk = Desk(window=SMALL_WINDOW)
+    near = [system(), *pairs(24, 200), user("read"), *step(1, 6_000), *step(2, 20), assistant("read")]
+    first = texts(near).index("read") + 1
+    desk.preflight(near)
+    assert desk.manager.prepare_ahead("s", near)
+    group = near[first : first + 2]
+    group[at] = protected(group[at])
+    due = [*near[:first], *group, *near[first + 2 :], *pairs(3, 200, first=40), user("new")]
+    prepared = desk.prepare(due)
+    assert prepared.was_compacted and desk.summarizer.calls == 2
+    assert all(any(message is given for message in prepared.messages) for given in group)
 
 
 @pytest.mark.spec("S5.13")

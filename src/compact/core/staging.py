@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compact.core.job import Job
+from compact.core.select import Layout
 from compact.core.view import Item
 from compact.model.plan import Action, Mode, Plan, PlanStep
 from compact.model.record import Record
@@ -32,7 +33,8 @@ class Staged:
         items, known = job.items, len(self.items)
         if _id_of(job.base) != _id_of(self.base) or len(items) < known:
             return False
-        if any(items[index].message.protected for index in self.plan.replaced):
+        layout = Layout(items, job.policy, job.alternates)
+        if not {*self.plan.replaced, *self.plan.cleared}.isdisjoint(layout.indexes(layout.pinned)):
             return False  # protected since
         same = zip(self.items, items[:known], strict=True)
         return all(mine.message.digest == theirs.message.digest for mine, theirs in same)
