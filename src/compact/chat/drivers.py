@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
@@ -117,22 +117,29 @@ def run(flow: Flow, conversation: Conversation, control: Control) -> Iterator[Ch
             return
         try:
             if isinstance(step, ChatEvent):
-                if not silent:
-                    yield step
-                continue
-            with listening(hears):
-                answer = _meet(step, conversation, control)
-            if control.struck(step):
-                problem = Stop()
+                events: Iterable[ChatEvent] = (step,)
+            else:
+                answer, problem = _settled(step, conversation, control, hears)
+                events = hears.taken()
             if not silent:
-                yield from hears.taken()
-        except KeyboardInterrupt:
-            problem = Stop()
+                yield from events
         except GeneratorExit:
             silent, problem = True, Stop()
-        except Exception as error:
-            # A need that failed is the flow's to judge; at an event it is the reader who threw this in.
-            problem = Stop() if isinstance(step, ChatEvent) else error
+        except (KeyboardInterrupt, Exception):
+            # At an event it is the reader who threw this in, whatever the need had come to.
+            problem = Stop()
+
+
+def _settled(
+    need: Need, conversation: Conversation, control: Control, hears: _Hears
+) -> tuple[Any, BaseException | None]:
+    """The answer to a need, or why there is none: that is the flow's to judge."""
+    try:
+        with listening(hears):
+            answer = _meet(need, conversation, control)
+    except Exception as error:
+        return None, error
+    return answer, Stop() if control.struck(need) else None
 
 
 def _meet(need: Any, conversation: Conversation, control: Control) -> Any:
@@ -184,11 +191,17 @@ def undisturbed() -> Iterator[None]:
 
 
 async def arun(flow: Flow, conversation: Conversation, control: Control) -> AsyncIterator[ChatEvent]:
-    """A canceled task, or one that stops reading, leaves the exchange stopped, with what arrived stored."""
+    """A canceled task, or one that stops reading, leaves the exchange stopped, with what arrived stored.
+
+    So does an exception thrown in, and then the events go on to the end.
+    """
     driver = _AsyncDriver(flow, conversation, control)
     try:
         async for event in driver.events():
-            yield event
+            try:
+                yield event
+            except Exception:
+                await driver.stop()
     finally:
         # Also if the consumer was canceled or went away in mid-reply.
         if not driver.done:
@@ -229,7 +242,8 @@ class _AsyncDriver:
                 for event in self._hears.taken():
                     yield event
                 await self._until_done_or_heard(task, step)
-            self._settle(task)
+            if self._task is not None:
+                self._settle(task)
             for event in self._hears.taken():
                 yield event
 
@@ -243,13 +257,17 @@ class _AsyncDriver:
         finally:
             hearing.cancel()
 
-    async def finish(self) -> None:
-        """Stop and store what has arrived; nobody reads the events any more."""
+    async def stop(self) -> None:
+        """Stop the flow, whatever the need that it waits for comes to."""
         self._interrupt()
         if self._task is not None:
             await asyncio.wait({self._task})
             self._settle(self._task)
         self._problem = Stop()
+
+    async def finish(self) -> None:
+        """Stop and store what has arrived; nobody reads the events any more."""
+        await self.stop()
         while (step := self._advanced()) is not None:
             if isinstance(step, ChatEvent):
                 continue

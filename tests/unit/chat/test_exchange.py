@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -344,46 +345,61 @@ async def test_a_reader_that_leaves_keeps_what_was_said(make_chats: Any, how: st
     assert chats.open("talk").turns[-1]["finish_reason"] == "interrupted"
 
 
-@pytest.mark.parametrize("how", ["close", "aclose", "interrupt", "error"])
+THROWN = {"interrupt": KeyboardInterrupt, "error": OSError, "async error": OSError}
+
+
+@pytest.mark.parametrize("how", ["close", "aclose", *THROWN])
 async def test_an_exchange_may_be_left_after_any_event(make_chats: Any, how: str) -> None:
     """Nothing is stored twice, no call stays without its result, and nobody gets an error for it."""
-    script = [Calls(("clock", {})), "It is noon."]
+    script = ["Noted. " * 900, Calls(("clock", {})), "It is noon."]
+    small = CompactConfig(counter="chars4", archive={"adapter": "none"}, max_context_tokens=4_000)
 
-    def talk(name: str) -> Exchange:
-        chats = make_chats(script, tools=Toolbox([Tool("clock", "The time.", lambda: "12:00")]))
+    async def talk(name: str) -> Exchange:
+        """The second exchange of a conversation, which has to compact."""
+        chats = make_chats(script, small, tools=Toolbox([Tool("clock", "The time.", lambda: "12:00")]))
         conversation = chats.open(name)
+        # Each tells another story: a compaction that another session has made would be taken over.
+        await driven(conversation.send(f"{name} " + "Keep this. " * 700), "sync")
         conversation.notices.waiting.append(Notice(Severity.INFO, Topic.ENGINE, "By the way …"))
         return conversation.send("What time is it?")
 
-    def left(exchange: Exchange, after: int) -> list[ChatEvent]:
+    def left(exchange: Exchange, after: int) -> None:
         events: Any = iter(exchange)
-        seen = [next(events) for _ in range(after)]
+        seen = list(islice(events, after))
+        assert [type(event) for event in seen] == whole[:after]
         if how == "close":
             events.close()
-        else:
-            with suppress(StopIteration):
-                seen.append(events.throw(KeyboardInterrupt() if how == "interrupt" else OSError("no space")))
-            seen += events
-            assert isinstance(seen[-1], Finished)
-        return seen
+            return
+        with suppress(StopIteration):
+            seen.append(events.throw(THROWN[how]()))
+        seen += events
+        assert isinstance(seen[-1], Finished), seen[after - 1]
 
-    whole = [type(event) for event in await driven(talk("whole"), "sync")]
-    assert whole.count(Stored) == 2
-    for after in range(1, len(whole) + 1):
-        exchange = talk(f"left {after}")
+    async def left_async(exchange: Exchange, after: int) -> None:
+        events: Any = aiter(exchange)
+        seen = [await anext(events) for _ in range(after)]
         if how == "aclose":
-            stream: Any = aiter(exchange)
-            for _ in range(after):
-                await anext(stream)
-            await stream.aclose()
+            await events.aclose()
+            return
+        with suppress(StopAsyncIteration):
+            seen.append(await events.athrow(THROWN[how]()))
+        seen += [event async for event in events]
+        assert isinstance(seen[-1], Finished), seen[after - 1]
+
+    whole = [type(event) for event in await driven(await talk("whole"), "sync")]
+    assert whole.count(Stored) == 2 and whole.count(Compacting) > 3
+    for after in range(1, len(whole) + 1):
+        exchange = await talk(f"left {after}")
+        if how in ("aclose", "async error"):
+            await left_async(exchange, after)
         else:
             await asyncio.to_thread(left, exchange, after)
         turns = make_chats().open(f"left {after}").turns
         said = [json.dumps(what_is_said(turn)) for turn in turns]
         assert len(said) == len(set(said)), whole[after - 1]
-        assert not turns or lint(turns, "openai") == []
+        assert lint(turns, "openai") == []
         if ToolReturned in whole[:after]:
-            assert turns[2]["content"] == "12:00", "the tool did run"
+            assert turns[4]["content"] == "12:00", "the tool did run"
 
 
 @both
