@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from itertools import accumulate
@@ -170,31 +170,29 @@ class Redactor:
         plain = _plain(value)
         return self._value(plain, depth + 1, above) if plain is not None else self.text(str(value))
 
-    def _secret_together(self, items: Iterable[Any]) -> set[int]:
-        """Places of texts that are a secret only next to others: `["login", "--password", "…"]`.
+    def _secret_together(self, items: Iterable[Any]) -> Iterator[int]:
+        """Places of what is a secret only next to others: `["login", "--password", "…"]`.
 
-        A word goes on with the next text; a text of several words is a line of its own. What a text reveals
+        A word goes on with the next item; a text of several words is a line of its own. What a text reveals
         by itself was taken out of it before, and the rest of it stays.
         """
-        texts = [(place, item) for place, item in enumerate(items) if isinstance(item, str)]
-        if len(texts) < 2:
-            return set()
-        joined = "".join([text + ("\n" if _BLANK.search(text) else " ") for _, text in texts])
-        spans = self.secret_spans(joined)
-        starts = list(accumulate([len(text) + 1 for _, text in texts], initial=0)) if spans else []
-        known: dict[int, list[Span]] = {}
-        together: set[int] = set()
-        for start, end in spans:
-            for number in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
-                place, text = texts[number]
-                alone = (
-                    known[number] if number in known else known.setdefault(number, self.secret_spans(text))
-                )
-                first, last = max(0, start - starts[number]), min(len(text), end - starts[number])
-                nearest = bisect_right(alone, first, key=itemgetter(0)) - 1
-                if nearest < 0 or alone[nearest][1] < last:
-                    together.add(place)
-        return together
+        for run in _runs(items):
+            joined = "".join([text + ("\n" if _BLANK.search(text) else " ") for _, text in run])
+            spans = self.secret_spans(joined)
+            starts = list(accumulate([len(text) + 1 for _, text in run], initial=0)) if spans else []
+            known: dict[int, list[Span]] = {}
+            for start, end in spans:
+                for number in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
+                    place, text = run[number]
+                    alone = (
+                        known[number]
+                        if number in known
+                        else known.setdefault(number, self.secret_spans(text))
+                    )
+                    first, last = max(0, start - starts[number]), min(len(text), end - starts[number])
+                    nearest = bisect_right(alone, first, key=itemgetter(0)) - 1
+                    if nearest < 0 or alone[nearest][1] < last:
+                        yield place
 
     def _mapping(self, mapping: Mapping[Any, Any], depth: int, above: frozenset[int]) -> dict[Any, Any]:
         # {"name": "Authorization", "value": "..."}, as in header lists.
@@ -260,6 +258,36 @@ class Redactor:
                         clean, ensure_ascii=text.isascii(), separators=(",", ":") if compact else None
                     )
         return self.text(text)
+
+
+def _runs(items: Iterable[Any]) -> Iterator[list[tuple[int, str]]]:
+    """The items that may be read together, each with its place: texts, and a number behind a text.
+
+    What follows an object, a missing value or a series of numbers does not go on from what was before it.
+    """
+    run: list[tuple[int, str]] = []
+    behind_text = False
+    for place, item in enumerate(items):
+        is_text = isinstance(item, str)
+        text = item if is_text else _digits(item) if behind_text else None
+        if text is not None:
+            run.append((place, text))
+        else:
+            if len(run) > 1:
+                yield run
+            run = []
+        behind_text = is_text
+    if len(run) > 1:
+        yield run
+
+
+def _digits(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return str(value)
+    except ValueError:  # Python writes out no integers of more than 4,300 digits.
+        return None
 
 
 def replaced(data: bytes, spans: Sequence[Span]) -> bytes:

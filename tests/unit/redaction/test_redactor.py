@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -188,6 +189,44 @@ def test_texts_of_a_list_are_read_together_and_keep_what_is_no_secret(
 )
 def test_a_line_of_a_list_does_not_go_on_in_the_next(redactor: Redactor, lines: list[str]) -> None:
     assert redactor.value(lines) == lines
+
+
+@pytest.mark.parametrize(
+    ("items", "clean"),
+    [
+        (["--password", 12345678, "next"], ["--password", REDACTED, "next"]),
+        (("PIN:", 8264), ("PIN:", REDACTED)),
+        (["--port", 8080, "--password", "hunter22x"], ["--port", 8080, "--password", REDACTED]),
+        (["--password", 12345678, 5, "next"], ["--password", REDACTED, 5, "next"]),
+    ],
+)
+def test_a_number_is_read_with_the_text_before_it(redactor: Redactor, items: Any, clean: Any) -> None:
+    assert redactor.value(items) == clean
+
+
+@pytest.mark.parametrize("between", [None, True, {}, [3], b"x", 10**5_000], ids=type)
+def test_what_is_no_text_ends_what_is_read_together(redactor: Redactor, between: Any) -> None:
+    items = ["--password", between, "next"]
+    assert redactor.value(items) == items
+
+
+def test_numbers_that_are_no_values_stay(redactor: Redactor) -> None:
+    for items in (
+        ["max_tokens", 4096],
+        ["--password", 1, 2, "next"],
+        [8264, "PIN"],
+        ["password", 3, "login", 10],
+    ):
+        assert redactor.value(items) == items
+
+
+def test_a_long_list_of_numbers_behind_a_text_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    redactor = Redactor()
+    read: list[str] = []
+    spans = redactor.secret_spans
+    monkeypatch.setattr(redactor, "secret_spans", lambda text: read.append(text) or spans(text))
+    assert redactor.value(["reading", *range(1_000)]) == ["reading", *range(1_000)]
+    assert read == ["reading 0 "]
 
 
 def test_cycles_and_depth_end(redactor: Redactor) -> None:
