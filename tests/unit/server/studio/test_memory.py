@@ -65,7 +65,9 @@ def _objects() -> Counter[str]:
     kinds = Counter(map(type, gc.get_objects()))
     ours = {kind: count for kind, count in kinds.items() if str(kind.__module__).startswith("compact.")}
     # The newest thousand are kept for readers, which this does not fill.
-    return Counter({kind.__name__: count for kind, count in ours.items() if kind is not Event})
+    return Counter(
+        {f"{kind.__module__}.{kind.__name__}": count for kind, count in ours.items() if kind is not Event}
+    )
 
 
 def test_long_conversations_leave_the_memory_for_others(tmp_path: Path) -> None:
