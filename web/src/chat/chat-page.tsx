@@ -1,6 +1,6 @@
 import { useEffect, useState, type ReactNode } from "react";
 import { useLocation, useSearch } from "wouter";
-import { isHopeless, isRunning } from "../context/compaction";
+import { isHopeless, isRunning, shownCompaction } from "../context/compaction";
 import { ErrorBanner, errorWords } from "../context/error-banner";
 import { Panel, type PanelTab } from "../context/panel";
 import { StatusRow } from "../context/status-row";
@@ -232,7 +232,7 @@ export function ChatPage({ session, header }: Props) {
               />
             ) : (
               <StatusRow
-                state={open.compaction}
+                state={shownCompaction(open.compaction, session.compacting)}
                 rolling={rolling}
                 onCancel={() => void cancelCompaction()}
                 onViewSummary={() => newestSummary && showRecord(newestSummary)}

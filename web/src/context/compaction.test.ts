@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CompactionEvent } from "../lib/types";
-import { eventKey, idle, isHopeless, isRunning, phaseText, reduceCompaction, replay } from "./compaction";
+import { eventKey, idle, isHopeless, isRunning, phaseText, reduceCompaction, replay, shownCompaction } from "./compaction";
 
 const start: CompactionEvent = { event: "compaction-start", step: 2, at: 100, tokensBefore: 100_000, reason: "overflow" };
 const prune: CompactionEvent = { event: "compaction-prune", step: 2, at: 101, tokensSaved: 10_000, outputsPruned: 3 };
@@ -24,6 +24,12 @@ describe("a compaction's phases", () => {
     state = reduceCompaction(state, complete);
     expect(phaseText(state, false)).toBe("62% reduced");
     expect(state.duration).toBe(9);
+  });
+  it("shows that one runs though its first event never came", () => {
+    expect(phaseText(shownCompaction(idle, true), false)).toBe("Optimizing conversation...");
+    expect(shownCompaction(idle, false)).toBe(idle);
+    const done = reduceCompaction(reduceCompaction(idle, start), complete);
+    expect(shownCompaction(done, true)).toBe(done);
   });
   it("lights nothing for pieces or a check that no compaction belongs to", () => {
     expect(reduceCompaction(idle, progress)).toBe(idle);

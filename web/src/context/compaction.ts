@@ -119,6 +119,11 @@ export function phaseText(state: CompactionState, rolling: boolean): string {
   }
 }
 
+/** What the row shows: of a compaction whose first event never came, at least that it runs. */
+export function shownCompaction(state: CompactionState, compacting: boolean): CompactionState {
+  return compacting && state.phase === "idle" ? { ...idle, phase: "optimizing" } : state;
+}
+
 /** Two deliveries of one event (chat stream, session events, stored list) count once. */
 export function eventKey(event: CompactionEvent): string {
   return [event.event, event.step ?? "", event.at, event.done ?? ""].join("|");
