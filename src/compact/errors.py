@@ -129,7 +129,14 @@ class SessionBusy(CompactError):
 
 
 class ArchiveError(CompactError):
-    """The archive could not be written; nothing was compacted."""
+    """The archive could not be written; nothing was compacted.
+
+    `what` is the failure alone, for sending what is queued: its compaction was done before.
+    """
+
+    def __init__(self, message: str, *, what: str | None = None) -> None:
+        super().__init__(message)
+        self.what = message if what is None else what
 
 
 class StoreError(CompactError):

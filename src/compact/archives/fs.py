@@ -104,7 +104,7 @@ class FsArchive(FileArchive):
                 self._clean(folder, directory)
             yield root, directory
         except OSError as problem:
-            raise ArchiveError(self._explain(problem, folder, name)) from problem
+            raise self._failed(problem, folder, name) from problem
         finally:
             for handle in reversed(handles):
                 os.close(handle)
@@ -143,8 +143,7 @@ class FsArchive(FileArchive):
                 os.close(ignore)
         return handle
 
-    def _explain(self, problem: OSError, folder: str, name: str) -> str:
-        where = self.root / folder / name
+    def _failed(self, problem: OSError, folder: str, name: str) -> ArchiveError:
         if problem.errno in (errno.ELOOP, errno.ENOTDIR):
             what = "a part of this path is a symbolic link or no folder; links are refused"
             advice = "Remove it or choose another archive folder"
@@ -156,9 +155,11 @@ class FsArchive(FileArchive):
             advice = "Make the folder writable"
         missing = "An event is missing there, and no partial line was left"
         unchanged = "Nothing was compacted, and no partial file was left there"
-        return (
-            f"The archive {where} could not be written: {what}. {missing if name == EVENTS else unchanged}. "
-            f'{advice}, or set archive.on_failure to "queue".'
+        what = f"The archive {self.root / folder / name} could not be written: {what}."
+        return ArchiveError(
+            f"{what} {missing if name == EVENTS else unchanged}. "
+            f'{advice}, or set archive.on_failure to "queue".',
+            what=what,
         )
 
 

@@ -145,14 +145,12 @@ class S3Archive(FileArchive):
     def _confirm(self, stored: dict[str, Any] | None, key: str, digest: str, size: int) -> None:
         where = f"s3://{self.bucket}/{key}"
         if stored is None or stored["ContentLength"] != size or stored["Metadata"].get("sha256") != digest:
-            raise ArchiveError(
-                f"{where} is not what was sent. Nothing was compacted; try again and check the bucket."
-            )
+            what = f"{where} is not what was sent."
+            raise ArchiveError(f"{what} Nothing was compacted; try again and check the bucket.", what=what)
         if self._kms and stored.get("ServerSideEncryption") != "aws:kms":
-            raise ArchiveError(
-                f"{where} was stored without KMS encryption although it is configured. Nothing was "
-                "compacted. Check the key's policy and that the endpoint supports SSE-KMS."
-            )
+            what = f"{where} was stored without KMS encryption although it is configured."
+            advice = "Check the key's policy and that the endpoint supports SSE-KMS."
+            raise ArchiveError(f"{what} Nothing was compacted. {advice}", what=what)
 
     @contextlib.contextmanager
     def _reported(self, key: str) -> Iterator[Any]:
@@ -164,10 +162,12 @@ class S3Archive(FileArchive):
         try:
             yield client
         except (Boto3Error, BotoCoreError, ClientError, OSError) as problem:
-            what = self.redactor.text(str(problem))
+            why = self.redactor.text(str(problem))
+            what = f"The archive s3://{self.bucket}/{key} could not be reached: {why}."
             raise ArchiveError(
-                f"The archive s3://{self.bucket}/{key} could not be reached: {what}. Nothing was compacted. "
-                'Check bucket, region, credentials and network, or set archive.on_failure to "queue".'
+                f"{what} Nothing was compacted. Check bucket, region, credentials and network, "
+                'or set archive.on_failure to "queue".',
+                what=what,
             ) from problem
 
     def _client(self) -> Any:
@@ -195,9 +195,9 @@ class S3Archive(FileArchive):
             # A session of our own: boto3's default one cannot be created safely from several threads.
             return boto3.session.Session().client("s3", config=config, **self._settings)
         except (BotoCoreError, ValueError) as problem:
+            what = f"The S3 client for bucket {self.bucket} could not be made: {problem}."
             raise ArchiveError(
-                f"The S3 client for bucket {self.bucket} could not be made: {problem}. Nothing was "
-                "compacted; check archive.endpoint_url and archive.region."
+                f"{what} Nothing was compacted; check archive.endpoint_url and archive.region.", what=what
             ) from problem
 
 

@@ -37,7 +37,11 @@ def blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_waits_goes_when_the_archive_is_back(blocked: Path) -> None:
     still = flush("--json")
     assert still.code == 4 and still.json["sent"] == 0 and still.json["waiting"] == 2
-    assert still.json["problem"] and "2 files still wait" in still.err
+    assert still.json["problem"].endswith("or no folder; links are refused.")
+    assert "still queued in .compact/spool: 2 files. The archive " in still.err
+    assert "run `compact flush` again" in still.err
+    # The compaction was done when the files were queued.
+    assert "Nothing was compacted" not in still.err and "Nothing was compacted" not in still.out
     blocked.unlink()
     done = flush()
     assert done.code == 0 and done.out.startswith("2 files sent to ")

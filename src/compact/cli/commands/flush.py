@@ -33,7 +33,7 @@ def run(context: Context) -> ExitCode:
             sent += 1
             context.note(f"sent {name}")
     except (ArchiveError, OSError) as error:
-        problem = str(error)
+        problem = error.what if isinstance(error, ArchiveError) else str(error)
     waiting = len(archive.pending())
     # Files of other archives wait in the same spool; they are only counted.
     others = sum(path.is_file() for path in Path(settings.spool).glob("*/[!.]*/[!.]*")) - waiting
@@ -52,5 +52,8 @@ def run(context: Context) -> ExitCode:
             f"{plural(others, 'file')} of other archives stay in {settings.spool}; name theirs to send"
         )
     if problem:
-        context.warn(f"{plural(waiting, 'file')} still wait: {problem}")
+        context.warn(
+            f"still queued in {settings.spool}: {plural(waiting, 'file')}. {problem.rstrip('.')}. Correct it "
+            "and run `compact flush` again; the next compaction that reaches the archive sends them, too."
+        )
     return ExitCode.FAILED if problem else ExitCode.OK
