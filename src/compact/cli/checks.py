@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import partial
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from compact.cli.measuring import Meter, certainty_of
 from compact.cli.session import manager_for
@@ -241,12 +242,18 @@ def _archive(config: CompactConfig) -> Iterator[Check]:
         yield Check(Level.OK, "archive", f"s3://{archive.bucket}/{archive.prefix}")
     else:
         folder = Path(archive.path)
-        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        if existing.is_dir() and os.access(existing, os.W_OK):
-            yield Check(Level.OK, "archive", f"folder {archive.path}")
+        existing = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
+        try:
+            # Permissions do not tell: root may write anywhere, but even root creates no folder in /proc.
+            TemporaryDirectory(prefix=".compact-doctor-", dir=existing).cleanup()
+        except OSError as error:
+            found = f"no folder can be created in {existing} ({error.strerror})"
+            queued = archive.on_failure == "queue"
+            until = f"transcripts wait in {archive.spool}" if queued else "every compaction fails"
+            advice = f"Make it writable, or set archive.path. Until then {until}."
+            yield Check(Level.PROBLEM, "archive", found, advice)
         else:
-            advice = "Make it writable, or set archive.path."
-            yield Check(Level.PROBLEM, "archive", f"{existing} is not a writable folder", advice)
+            yield Check(Level.OK, "archive", f"folder {archive.path}")
 
 
 def _extras(config: CompactConfig) -> Iterator[Check]:

@@ -592,6 +592,28 @@ class TestDoctor:
         assert advice in found["advice"]
         assert ended.code == (ExitCode.FINDINGS if level == "problem" else ExitCode.OK)
 
+    @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux's /proc")
+    @pytest.mark.parametrize(
+        ("on_failure", "until"), [("abort", "every compaction fails"), ("queue", "wait in .compact/spool")]
+    )
+    def test_an_archive_where_no_folder_can_be_created(
+        self, compact: Compact, on_failure: str, until: str
+    ) -> None:
+        """Also for root, whom permissions do not stop."""
+        options = ("--set", "archive.path=/proc/nope", "--set", f"archive.on_failure={on_failure}")
+        ended = compact("doctor", "--json", *options)
+        [found] = [check for check in ended.json["checks"] if check["name"] == "archive"]
+        assert (ended.code, found["level"]) == (ExitCode.FINDINGS, "problem")
+        assert found["found"].startswith("no folder can be created in /proc (")
+        assert "set archive.path" in found["advice"] and until in found["advice"]
+
+    def test_it_leaves_nothing_where_the_archive_will_be(self, compact: Compact, tmp_path: Path) -> None:
+        (tmp_path / "archive").mkdir()
+        for folder in ("archive", "archive/of/agents"):
+            found = compact("doctor", "--json", "--set", f"archive.path={tmp_path / folder}").json["checks"]
+            assert [check["level"] for check in found if check["name"] == "archive"] == ["ok"]
+            assert list((tmp_path / "archive").iterdir()) == []
+
     def test_every_wrong_setting_is_a_problem_of_its_own(self, compact: Compact) -> None:
         wrong = ("policy.trigger_pct=2", "summarizer.modle=x", "archive.adapter=s3", "preset=bugdet")
         options = [part for setting in wrong for part in ("--set", setting)]
