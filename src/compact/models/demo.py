@@ -197,9 +197,10 @@ def _remark(asked: str, messages: Sequence[Mapping[str, Any]]) -> str:
             "Nothing in what I was sent answers that. I am the demo assistant: I know this conversation only."
         )
     count = sum(m.get("role") == "user" for m in messages)
+    # One sentence, so that a summary quotes all of it or nothing.
     return (
-        f"Noted: “{_shortened(asked, 160)}”\n\n(From the demo assistant, not a model. "
-        f"Messages in the prompt: {len(messages)}, yours: {count}.)"
+        f"Noted: “{_shortened(asked, 160)}” (from the demo assistant, not a model; "
+        f"messages in the prompt: {len(messages)}, yours: {count})."
     )
 
 

@@ -14,6 +14,7 @@ from compact.models.choose import chat_model
 from compact.models.demo import DemoChatModel
 from compact.models.limits import limits_for
 from compact.stores.memory import MemoryStore
+from compact.summarizers.api import summarize
 
 FACTS = [
     {"role": "user", "content": "The meeting with Dorothea is in Ulm on Friday. I take the early train."},
@@ -58,6 +59,19 @@ def test_it_says_what_it_is() -> None:
 def test_a_question_is_answered_from_the_conversation(question: str, found: str) -> None:
     text = asked(question).message["content"]
     assert found in text and text.count("“") == 1
+
+
+def test_a_summary_quotes_its_remark_as_a_whole() -> None:
+    said: list[dict[str, Any]] = []
+    for text in ("Hello.", "The service listens on port 8080."):
+        said.append({"role": "user", "content": text})
+        *_, end = DemoChatModel(pace=0).stream(said)
+        assert isinstance(end, ReplyEnd)
+        said.append({"role": "assistant", "content": end.message["content"]})
+    assert summarize(said, 400, "brief").text.splitlines()[0] == (
+        "Last said: [m3] Noted: “The service listens on port 8080.” "
+        "(from the demo assistant, not a model; messages in the prompt: 3, yours: 2)."
+    )
 
 
 def test_a_label_says_what_a_sentence_is_about() -> None:
