@@ -1,15 +1,19 @@
-// An AI SDK agent with Compact: two lines. Started by `python examples/ai_sdk_minimal.py`, which brings a model
-// and a Compact server; with servers of your own: node ai_sdk_minimal.mjs MODEL_URL COMPACT_URL
+// An AI SDK agent with Compact: two lines. Started by `python examples/ai_sdk_minimal.py`, which builds Compact's
+// package and brings a model and a Compact server.
 import { createRequire } from "node:module";
+
+const [, , modelUrl, compactUrl] = process.argv;
+if (!modelUrl || !compactUrl || !process.env.COMPACT_PACKAGE) {
+  console.error("Nothing was started. Run `python examples/ai_sdk_minimal.py`: it starts this file, with all that it needs.");
+  process.exit(2);
+}
 
 // From the studio's packages; in a project of yours these are plain imports.
 const installed = createRequire(new URL("../web/package.json", import.meta.url));
 const { generateText, stepCountIs, tool } = installed("ai");
 const { createOpenAICompatible } = installed("@ai-sdk/openai-compatible");
 const { z } = installed("zod");
-const { compactStep } = await import(process.env.COMPACT_PACKAGE ?? "compact-context");
-
-const [, , modelUrl, compactUrl] = process.argv;
+const { compactStep } = await import(process.env.COMPACT_PACKAGE);
 
 function page(number) {
   const hours = Array.from({ length: 48 }, (_, hour) => `At ${hour}:00 wind force ${(number * 5 + hour) % 9}, sea calm.`);

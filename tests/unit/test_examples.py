@@ -130,6 +130,20 @@ def test_an_example_whose_framework_is_missing_names_the_extra(name: str, module
     assert last.endswith(f"is not installed. Install it with: pip install 'compact-context[{extra}]'")
 
 
+@pytest.mark.parametrize("servers", [(), ("http://127.0.0.1:9", "http://127.0.0.1:9")])
+def test_the_agent_of_the_ai_sdk_names_what_starts_it(servers: tuple[str, ...]) -> None:
+    ended = subprocess.run(
+        ["node", str(EXAMPLES / "ai_sdk_minimal.mjs"), *servers],
+        env={key: value for key, value in os.environ.items() if key != "COMPACT_PACKAGE"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert "Run `python examples/ai_sdk_minimal.py`" in ended.stderr and "Error" not in ended.stderr
+
+
 def test_an_unchanged_client_goes_through_the_gateway(tmp_path: Path) -> None:
     out = shown("gateway_minimal.py", folder=tmp_path)
     rows = re.findall(r"the agent sent +([\d,]+) tokens, the model got +([\d,]+)(  compacted)?$", out, re.M)
