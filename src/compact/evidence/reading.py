@@ -33,7 +33,11 @@ _TAG = re.compile(r"[ \t]*<([A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>")
 _BLOCK = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>(.*?)</\1>", re.DOTALL)
 _MARKUP = re.compile(rf"{_TAG.pattern}|\\[A-Za-z]+\{{")
 _CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
-_FORWARDED = re.compile(r"[ \t]*[-_=*]{2,}\s*[^\W\d_][^\n]{2,60}?\s*[-_=*]{2,}:?\s*$")
+_FORWARDED = re.compile(r"[ \t]*[-_=*]{4,}\s*[^\W\d_][^\n]{2,60}?\s*[-_=*]{4,}:?\s*$")  # not a heading
+# A command in a fence belongs to the sentence that ends with a colon right before it.
+_ORDERED = re.compile(
+    r"(?<=[:：])[ \t]*\n{1,2}[ \t]*```\w*[ \t]*\n[ \t]*([^\n`]{1,160})\n[ \t]*```[ \t]*$", re.M
+)
 _HEADER = re.compile(r"[ \t]*\*{0,2}[^\W\d_][\w -]{1,14}\*{0,2}: ?\S[^\n]*$")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|<[^<>\s]+@")
 _DIFF = re.compile(r"(?:diff --git |index [0-9a-f]{6,}|--- \S|\+\+\+ \S|@@ )")
@@ -63,10 +67,8 @@ _MANY_LINES, _WORDY_LINES = 8, 3  # a dump has more lines, and never so many lin
 
 class Whose(IntEnum):
     OWN = 0
-    DOUBTFUL = 1
-    """Reads as the user's own, but may be a text that the user asks about."""
-    SHOWN = 2
-    """Quoted, pasted or forwarded: not the user's word."""
+    DOUBTFUL = 1  # reads as the user's own, but may be a text that the user asks about
+    SHOWN = 2  # quoted, pasted or forwarded: not the user's word
 
 
 @value
@@ -104,6 +106,7 @@ def _bare(sentence: str) -> str:
 
 def pieces(text: str) -> list[Piece]:
     """A user's message split into the user's own words and quoted text, in order."""
+    text = _ORDERED.sub(r" `\1`", text) if "```" in text else text
     inside = _unwrapped(text)
     found = pieces_as_written(inside or text)
     return [Piece(one.text, max(one.whose, Whose.DOUBTFUL)) for one in found] if inside else found
