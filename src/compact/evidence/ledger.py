@@ -85,7 +85,7 @@ def extract(
 def _without_revealed(units: Iterable[Evidence], hiding: Hiding) -> Iterator[Evidence]:
     """Of a sentence or a line only the secret goes; a value goes if it has one or is a piece of one."""
     for unit in units:
-        if hiding.holds(f"{unit.value} {unit.context}".rstrip()):
+        if hiding.holds(f"{unit.value} {unit.context}"):
             masked = replace(unit, value=hiding.masked(unit.value), context=hiding.masked(unit.context))
             if unit.kind not in KIND_WEIGHT and masked != unit:
                 yield masked

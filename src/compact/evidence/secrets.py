@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from compact.model.arguments import read_arguments, texts_in
 from compact.model.message import ToolCall, arguments_text
 from compact.model.prose import REDACTED
 
+_QUOTES, _MOST = "'\"`,;:.()[]{}<>", 200
 _SHORTEST, _LONG_WORD = 6, 12  # shorter values, and plain words, occur in too many places to be the secret
 
 
@@ -17,11 +19,12 @@ class Redacts(Protocol):
 
     def secret_spans(self, text: str) -> Sequence[tuple[int, int]]:
         """Where the secrets of a text are, by character."""
-        ...
 
     def value(self, value: Any) -> Any:
         """A text of JSON without secrets; the names of its fields count."""
-        ...
+
+    def looks_random(self, text: str) -> bool:
+        """Whether it is mixed like a key, so that nobody writes it by chance."""
 
 
 class Hiding:
@@ -60,15 +63,15 @@ class Hiding:
         if self._redactor is None or (clean := self._redactor.value(text)) == text:
             return given
         shown = read_arguments(clean)
-        for value, left in zip(texts_in(given), texts_in(shown), strict=False):
-            if value == left:
-                continue
+        changed = [both for both in zip(texts_in(given), texts_in(shown), strict=False) if both[0] != both[1]]
+        for value, left in changed[: max(0, _MOST - len(self.revealed))]:
+            # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
+            if left == REDACTED and len(value) >= (_LONG_WORD if value.isalpha() else _SHORTEST):
+                self.revealed.add(value)
+            # Of a command or a header only what no sentence has by chance.
             spans = [(0, len(value))] if left == REDACTED else self._redactor.secret_spans(value)
-            for secret in (value[start:end] for start, end in spans):
-                for piece in (secret, *secret.split()):
-                    # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
-                    if len(piece) >= (_LONG_WORD if piece.isalpha() else _SHORTEST):
-                        self.revealed.add(piece)
+            pieces = (piece.strip(_QUOTES) for start, end in spans for piece in value[start:end].split())
+            self.revealed.update(islice(filter(self._redactor.looks_random, pieces), _MOST))
         return shown
 
     def masked(self, text: str) -> str:

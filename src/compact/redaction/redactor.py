@@ -75,6 +75,10 @@ class Redactor:
         """True if `text` contains a secret, even while redaction is disabled."""
         return bool(self._memo.spans(_encode(text)))
 
+    def looks_random(self, text: str) -> bool:
+        """True if `text` is mixed like a key: long, of letters and digits, and neither code nor a path."""
+        return is_random(_encode(text))
+
     def secret_spans(self, text: str) -> list[Span]:
         """Where secrets are in `text`, by character, in order, not overlapping; works while disabled, too.
 

@@ -9,6 +9,7 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 from compact.evidence import extract
+from compact.evidence.secrets import Hiding
 from compact.model.summary import EvidenceKind
 from compact.redaction.redactor import Redactor
 from support.conversations import assistant, call, user
@@ -48,6 +49,46 @@ def test_a_secret_inside_an_argument_is_known_where_it_stands_alone(given: dict[
     everything = [f"{unit.value} {unit.context}" for unit in extract(messages, redactor=Redactor())]
     assert not [unit for unit in everything if "kkd83jsk2lsp" in unit]
     assert any("so the cause is the clock" in unit for unit in everything)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export PASSWORD='kkd83jsk2lsp'",
+        "PGPASSWORD=kkd83jsk2lsp; psql",
+        "curl -H 'X-Api-Key: kkd83jsk2lsp' https://example.org",
+    ],
+)
+def test_a_secret_is_known_without_what_stands_around_it(command: str) -> None:
+    messages = [
+        user("Go."),
+        call("call_1", "run", json.dumps({"command": command})),
+        user("Is it kkd83jsk2lsp?"),
+    ]
+    assert not [unit for unit in extract(messages, redactor=Redactor()) if "kkd83jsk2lsp" in unit.value]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"command": "grep -n 'password=' config/settings.py"},
+        {"command": "curl -u admin:settings.py --password=123456 https://example.org"},
+        {"text": "The password is in front. Install with --no-deps, api_key and machines, order 1234567."},
+        {"password": "the production database"},
+    ],
+)
+def test_words_that_nobody_would_take_for_a_key_stay(given: dict[str, Any]) -> None:
+    said = "Put config/settings.py in front, rename api_key, use --no-deps on machines, order 1234567."
+    messages = [user(said), call("call_1", "run", json.dumps(given)), user("database")]
+    kept = [unit.value for unit in extract(messages, redactor=Redactor()) if unit.kind is EvidenceKind.SAID]
+    assert kept == [said, "database"]
+
+
+def test_thousands_of_secrets_are_not_all_remembered() -> None:
+    rows = "\n".join(f"INSERT token=k{number:04d}d83jsk2lsp{number:04d};" for number in range(2_000))
+    hiding = Hiding(Redactor())
+    hiding.arguments(call("call_1", "write", json.dumps({"path": "seed.sql", "text": rows})).calls[0])
+    assert 0 < len(hiding.revealed) <= 400
 
 
 def test_an_order_is_in_the_prompt_whatever_a_call_passed() -> None:
