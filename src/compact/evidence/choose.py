@@ -139,6 +139,10 @@ class Choice:
         stated = self._of[Group.CONCLUDED]
         first = min((at[number] for number in (*own, *shown)), default=-1)
         newest, report = (max((at[number] for number in ones), default=-1) for ones in (own, stated))
+        # More if that is enough for everything the user said: only what does not fit is ranked.
+        all_fit = sum(self._costs[number] for number in own) <= room * shares.all_words
+        most = shares.all_words if all_fit else shares.words
+        words = room if shares.rest_chars < room else int(room * most)
         # The task is there whatever else was said, and so is what nobody answered yet.
         for message, numbers, share in (
             (first, own, shares.words / 2),
@@ -148,15 +152,12 @@ class Choice:
             its = [number for number in numbers if at[number] == message]
             task = its[:1] if message == first else []
             for number in task:
-                if sum(self._costs[one] for one in self._chain(number)) > room * shares.words:
-                    self._shorten(number, int(room * shares.words))
+                if sum(self._costs[one] for one in self._chain(number) if one not in self._taken) > words:
+                    self._shorten(number, words)
             if not any([self._pick(number, int(room * share), {}) for number in its]) and task:
-                self._pick(task[0], int(room * shares.words), {})
-        # More if that is enough for everything the user said: only what does not fit is ranked.
-        all_fit = sum(self._costs[number] for number in own) <= room * shares.all_words
-        share = 1.0 if shares.rest_chars < room else shares.all_words if all_fit else shares.words
+                self._pick(task[0], words, {})
         for numbers in ([number for number in own if at[number] != first], own):
-            self._fill(numbers, room, {Group.OWN: int(room * share)})
+            self._fill(numbers, room, {Group.OWN: words})
         room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
         spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
         done, values = self._of[Group.DONE], self._of[Group.VALUE]
@@ -173,16 +174,16 @@ class Choice:
             (values, Group.VALUE, shares.values),
         ):
             self._fill(numbers, room, {group: int(room * share)})
-        most = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
-        self._fill(range(len(self._units)), room, most)
+        last_in = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
+        self._fill(range(len(self._units)), room, last_in)
         return self.picked
 
     def _shorten(self, number: int, room: int) -> None:
-        """Take the newest word on a matter and the first, each in half of what is left: head and tail."""
+        """Take the newest word on a matter and the first, each in half of the room: head and tail."""
         for one in dict.fromkeys((self._chain(number)[-1], number)):
             unit, cost = self._units[one], self._costs[one]
-            left = (room - self._used) // 2 - cost + len(unit.value)
-            if _LEAST <= left < len(unit.value):
+            left = min(room // 2, room - self._used) - cost + len(unit.value)
+            if one not in self._taken and _LEAST <= left < len(unit.value):
                 head = clip(unit.value, left * 2 // 3)
                 value = f"{head} {unit.value[len(head) - left :].partition(' ')[2]}".rstrip()
                 self._units[one] = replace(unit, value=value)

@@ -296,6 +296,17 @@ def test_a_task_and_its_correction_are_both_there_whatever_their_length(room: in
     assert len(by_message[0]) <= len(task.value) and len(by_message[4]) <= len(correction.value)
 
 
+def test_a_task_and_its_correction_stay_whole_where_all_words_fit() -> None:
+    what = "build the payment gateway adapter for {} webhooks with keys, retries and signature verification"
+    task = said(f"{what.format('Stripe')} {'as agreed ' * 28}.", 0)
+    correction = said(f"No wait, {what.format('Adyen')} {'in the harbor ' * 18}.", 4, 1.6)
+    cost = len(task.value) + len(correction.value) + 16
+    assert {task.value, correction.value} <= set(texts(Choice([task, correction]), int(cost / 0.79)))
+    # One that is in place already takes no room.
+    alone = Choice([task, correction], before=f"They said: {correction.value}")
+    assert texts(alone, int((len(task.value) + 8) / 0.7)) == [task.value]
+
+
 def test_a_task_goes_before_later_sayings_as_a_whole_where_words_leave_room() -> None:
     task = said("Rewrite the import of the harbor ledger so that a broken row no longer stops it.", 0)
     later = [said(f"And look at the {name} again, please do.", at) for at, name in enumerate("abcdef", 2)]
