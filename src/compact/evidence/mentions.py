@@ -18,12 +18,8 @@ KIND_WEIGHT = {
     EvidenceKind.URL: 0.6,
     EvidenceKind.NUMBER: 0.2,
 }
-_ALONE = {
-    (CALL, EvidenceKind.SYMBOL): 0.05,
-    (TOOL, EvidenceKind.PATH): 0.5,
-    (TOOL, EvidenceKind.DATE): 0.3,
-}
-"""Less for values that only one side named: an agent's own variables, and what a tool can list again."""
+# Less for values that only one side named: an agent's own variables, and what a tool can list again.
+_ALONE = {(CALL, EvidenceKind.SYMBOL): 0.05, (TOOL, EvidenceKind.PATH): 0.5, (TOOL, EvidenceKind.DATE): 0.3}
 MOST_VALUES = 4_000  # that a span adds, best first: more than a summary of 20,000 tokens can hold
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
 

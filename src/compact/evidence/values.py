@@ -14,8 +14,7 @@ _BREAKS = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
 _MARKS = ".,:;!?…/+-@#~$€£&^"
 CODE = listed(Path(__file__).with_name("code.txt"))
 _EXTENSIONS, _NOISE = CODE["extensions"], CODE["noise"]
-_EVERYBODYS, _METHODS = CODE["roots"], CODE["methods"]
-"""Names that every model knows: `os.path.join` need not be kept."""
+_EVERYBODYS, _METHODS = CODE["roots"], CODE["methods"]  # names that every model knows: `os.path.join`
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _DATE = re.compile(
     r"\d{4}-\d\d?-\d\d?(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?|\d\d?[/.]\d\d?[/.](?:\d{4}|\d\d)|"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from unicodedata import category
+from unicodedata import category, normalize
 
 _SIGNS = "".join(char for char in map(chr, range(0x300, 0x1A00)) if category(char)[0] == "M")
 _LETTER = (
@@ -27,8 +27,7 @@ class Cue:
     """Words of one kind in all languages."""
 
     words: frozenset[str]
-    phrases: Mapping[str, tuple[str, ...]]
-    """Phrases of several words, by their first word that is not in every sentence."""
+    phrases: Mapping[str, tuple[str, ...]]  # of several words, by their first that is not in every sentence
     eastern: tuple[str, ...]  # words of scripts without spaces
 
     def found(self, words: Collection[str], text: str) -> bool:
@@ -110,7 +109,7 @@ class Lexicon:
         if bare.isalpha() and bare.isascii():
             written = [bare] if len(bare) > 1 else []
         else:
-            written = _WORD.findall(run)
+            written = _WORD.findall(normalize("NFC", run))
             if not run.isascii() and EASTERN.search(run):
                 for runs in self.cued.values():
                     runs.add(run)

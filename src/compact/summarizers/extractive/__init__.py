@@ -27,9 +27,8 @@ from compact.summarizers.extractive.strategies import Strategy, strategy_for
 __all__ = ["ExtractiveSummarizer", "Material", "fitted", "kept_units"]
 
 _SAMPLE_CHARS, _SAMPLE_UNITS = 6_000, 150
+# Costs are estimates: if less than this share is used, more is chosen; of too much the last choices go first.
 _TRIES, _WELL_FILLED = 3, 0.97
-"""Costs are estimates: if less than this share of the room is used, more is chosen; if it is too much, the
-last choices go first."""
 _SHORT_LIST = 400  # characters of tools' values that any summary may have, however little else it says
 _SLIVER, _LONG_LINE, _ENDING = 12, 420, ".… "
 

@@ -27,11 +27,9 @@ _LABELS = {
     EvidenceKind.COMMAND: "Commands",
 }
 LAST_SAID = "last said: "
-_NEAR = 6
-"""Messages this close to each other may share a line and its citation, if the line stays short."""
+_NEAR = 6  # messages this close may share a line and its citation, if the line stays short
 _SHORT_LINE = 260
-_LONG_LINE = 600
-"""For one message, so that its number is not repeated again and again."""
+_LONG_LINE = 600  # for one message, so that its number is not repeated again and again
 _FAR = 12
 _PIECE = re.compile(r"\w+")
 _ENDS, _CLOSING = ".!?…:;。！？", '"”»)*_`」』'
@@ -48,8 +46,7 @@ _PROSE_LABELS = {
 @dataclass(frozen=True, slots=True)
 class Draft:
     trusted: str
-    untrusted: str
-    """What only tools said, and what the user only quoted."""
+    untrusted: str  # what only tools said, and what the user only quoted
 
     @property
     def text(self) -> str:
