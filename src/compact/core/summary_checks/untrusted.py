@@ -130,16 +130,12 @@ def mark_doubtful(summary: Summary, items: Sequence[Item]) -> Summary:
 
     Only now can their messages be read; once they are folded, the ledger has to know.
     """
+    texts = {item.position: item.message.text for item in items if item.message.role is Role.USER}
     said: dict[int, set[str]] = {}
     for unit in (*summary.evidence, *summary.added):
-        if unit.kind in WORDS and not unit.untrusted:
+        if unit.message in texts and unit.kind in WORDS and not unit.untrusted:
             said.setdefault(unit.message, set()).add(unit.value)
-    texts = {
-        item.position: item.message.text
-        for item in (items if said else ())
-        if item.position in said and item.message.role is Role.USER
-    }
-    doubtful = {(at, value) for at in texts for value in _maybe_shown(sorted(said[at]), texts[at])}
+    doubtful = {(at, value) for at in said for value in _maybe_shown(sorted(said[at]), texts[at])}
 
     if not doubtful:
         return summary
@@ -148,7 +144,7 @@ def mark_doubtful(summary: Summary, items: Sequence[Item]) -> Summary:
         return tuple(
             [
                 replace(unit, untrusted=True)
-                if unit.message in texts and (unit.message, unit.value) in doubtful and unit.kind in WORDS
+                if unit.message in said and (unit.message, unit.value) in doubtful and unit.kind in WORDS
                 else unit
                 for unit in units
             ]
