@@ -10,12 +10,12 @@ from itertools import chain
 from pathlib import Path
 from unicodedata import category, normalize
 
-_SIGNS = "".join(char for char in map(chr, range(0x300, 0x1A00)) if category(char)[0] == "M")
-_LETTER = (
-    rf"(?:[^\W\d_]|[{_SIGNS}])"  # with the vowels and accents that some scripts write as signs of their own
-)
-_WORD = re.compile(rf"[^\W\d_]{_LETTER}+(?:['’-]{_LETTER}+)*|\d[\d.,:]*\d|\d")
-_ANY_WORD = re.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*")
+_WITH_SIGNS = (*range(0x300, 0x1D00), *range(0xA800, 0xAC00))
+_SIGNS = "".join(char for char in map(chr, _WITH_SIGNS) if category(char)[0] == "M")
+# With the vowels and accents that some scripts write as signs of their own; nothing to try again.
+_LETTERS = rf"(?:[^\W\d_]++|[{_SIGNS}]++)++"
+_WORD = re.compile(rf"[^\W\d_]{_LETTERS}(?:['’-]{_LETTERS})*|\d[\d.,:]*\d|\d")
+_ANY_WORD = re.compile(rf"{_LETTERS}(?:['’-]{_LETTERS})*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no spaces separate words, so pairs of characters stand for them."""
 _MARKS = ".,:;!?()\"'"

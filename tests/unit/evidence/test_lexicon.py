@@ -24,6 +24,7 @@ def test_long_runs_are_forgotten_like_others(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("दुकान संभालनी होती है।", ["दुकान", "संभालनी", "होती", "है"]),
         ("நேரம் மாறியது", ["நேரம்", "மாறியது"]),
+        ("ꯃꯤꯇꯩ", ["ꯃꯤꯇꯩ"]),
         ("the cafe\u0301s of Đa\u0300 Na\u0306\u0303ng", ["cafés", "đà", "nẵng"]),
     ],
 )
