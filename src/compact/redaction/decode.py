@@ -49,6 +49,8 @@ _LAYOUT = ((b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b'\\"', b' "')
 _DEEPEST = 8
 _SHORT_RUN = 64
 _BRACKET = ord("[")
+# Looked for as numbers: Python first takes the bytes before an `in` for a number, and raises inside if not.
+_BACKSLASH, _PERCENT, _ESCAPE = b"\\%\x1b"
 
 
 def characters(data: bytes) -> int:
@@ -133,12 +135,12 @@ class Decoded:
 
     def __init__(self, data: bytes) -> None:
         self._stages: list[_Edits] = []
-        has_backslash = b"\\" in data
+        has_backslash = _BACKSLASH in data
         if has_backslash and any(sign in data for sign in _SIGNS):
             data = self._edited(data, _Edits(data, _escapes(data), _unescaped))
-        if b"%" in data and any(sign in data for sign in _PERCENT_SIGNS):
+        if _PERCENT in data and any(sign in data for sign in _PERCENT_SIGNS):
             data = self._edited(data, _Edits(data, _every(_PERCENT_CODES, data), _unquoted))
-        if b"\x1b" in data or not data.isascii():
+        if _ESCAPE in data or not data.isascii():
             data = self._edited(data, _Edits(data, _hidden(data)))
         if not data.isascii():
             data = self._edited(data, _Edits(data, _disguised(data), _folded))
