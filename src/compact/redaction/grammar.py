@@ -26,7 +26,10 @@ class Rule:
     secret: str
     """What is redacted."""
     needs: str | None
-    """An alternation (case ignored) that occurs in every text this rule matches; None: the rule itself."""
+    """An alternation (case ignored) that occurs in every text this rule matches; None: the rule itself.
+
+    It never depends on where the text begins or ends: what a part between quotes has, the whole text has.
+    """
     check: Check | None = None
     retry_inside: bool = False
     """After a rejection, continue at the value, because another name may follow inside (a = b = "c")."""

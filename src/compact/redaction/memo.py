@@ -8,6 +8,8 @@ from hashlib import blake2b
 from compact.redaction.engine import Span
 
 _MOST_SPANS = 64
+Found = tuple[Span, ...] | None
+_UNKNOWN: Found = ((-1, -1),)
 
 
 class SpanMemo:
@@ -17,26 +19,30 @@ class SpanMemo:
     secrets is searched each time: an entry takes no more room than `_MOST_SPANS`.
     """
 
-    def __init__(self, search: Callable[[bytes], list[Span]], most: int = 4_096) -> None:
+    def __init__(self, search: Callable[[bytes], list[Span] | None], most: int = 4_096) -> None:
         self._search = search
         self._most = most
-        self._new: dict[bytes, tuple[Span, ...]] = {}
-        self._old: dict[bytes, tuple[Span, ...]] = {}
+        self._new: dict[bytes, Found] = {}
+        self._old: dict[bytes, Found] = {}
 
     def __len__(self) -> int:
         return len(self._new) + len(self._old)
 
     def spans(self, data: bytes) -> list[Span]:
+        return list(self.found(data) or ())
+
+    def found(self, data: bytes) -> Found:
+        """What the search said: the spans, or None if also no part of the text has a secret."""
         key = blake2b(data, digest_size=16).digest()
-        found = self._new.get(key)
-        if found is None:
-            found = self._old.get(key)
-            if found is None:
+        found = self._new.get(key, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = self._old.get(key, _UNKNOWN)
+            if found is _UNKNOWN:
                 fresh = self._search(data)
-                if len(fresh) > _MOST_SPANS:
-                    return fresh
-                found = tuple(fresh)
+                found = None if fresh is None else tuple(fresh)
+                if found and len(found) > _MOST_SPANS:
+                    return found
             if len(self._new) >= self._most:
                 self._old, self._new = self._new, {}
             self._new[key] = found
-        return list(found)
+        return found

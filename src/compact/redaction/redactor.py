@@ -42,6 +42,7 @@ _BLANK = re.compile(r"\s")
 # A long list of these is a measurement or a picture; checking each one would take seconds.
 _NUMBERS = frozenset({int, float, bool, type(None)})
 _JSON_SCHEMA_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
+_DESCRIBING = frozenset({"kty", "value"})  # Fields that are secret if another field of their object says so.
 _PRIVATE_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
 
 
@@ -60,7 +61,7 @@ class Redactor:
         self.pii = pii_kinds(pii)
         self.has_user_patterns = bool(patterns)
         self._scanner = Scanner(self.pii, compile_user(patterns))
-        self._memo = SpanMemo(self._scanner.spans)
+        self._memo = SpanMemo(self._scanner.search)
 
     def warning_when_disabled(self) -> str | None:
         """The high-severity warning to emit before the first unredacted export, or None."""
@@ -148,6 +149,8 @@ class Redactor:
         return replace(part, source=self.text(part.source))
 
     def _value(self, value: Any, depth: int, above: frozenset[int]) -> Any:
+        if type(value) is str:
+            return self._string(value, depth)
         if isinstance(value, Enum):
             value = value.value
         if isinstance(value, str):
@@ -248,12 +251,16 @@ class Redactor:
         """Text, or JSON in text (tool arguments, results), where field names count as well."""
         if not self.enabled or len(text) < 6:
             return self.text(text)
-        head = text.lstrip()[:1] if text[0].isspace() else text[0]
-        if head and head in '{["' and depth < _MAX_DEPTH:
+        data = _encode(text)
+        found = self._memo.found(data)
+        if depth < _MAX_DEPTH and _may_be_json(text):
             try:
                 parsed = json.loads(text)
             except (ValueError, RecursionError):
-                return self.text(text)
+                return decoded(replaced(data, found)) if found else text
+            # Without escapes, every text of the JSON is a part of this one.
+            if found is None and "\\" not in text and not _reveals_more(parsed, depth + 1):
+                return text
             if isinstance(parsed, dict | list | str):
                 clean = self._value(parsed, depth + 1, frozenset())
                 if clean != parsed:
@@ -261,7 +268,29 @@ class Redactor:
                     return json.dumps(
                         clean, ensure_ascii=text.isascii(), separators=(",", ":") if compact else None
                     )
-        return self.text(text)
+        return decoded(replaced(data, found)) if found else text
+
+
+def _may_be_json(text: str) -> bool:
+    head = text.lstrip()[:1] if text[0].isspace() else text[0]
+    return head != "" and head in '{["'
+
+
+def _reveals_more(value: Any, depth: int) -> bool:
+    """Whether the names of fields, or items next to each other, may reveal what no text in it does alone."""
+    if isinstance(value, str):
+        return value != "" and _may_be_json(value)
+    if not isinstance(value, dict | list):
+        return False
+    if depth >= _MAX_DEPTH:
+        return True
+    if isinstance(value, dict):
+        if not _DESCRIBING.isdisjoint(value) or any(map(strength, value)):
+            return True
+        return any([_reveals_more(item, depth + 1) for item in value.values()])
+    if _NUMBERS.issuperset(map(type, value)):
+        return False
+    return any(_runs(value)) or any([_reveals_more(item, depth + 1) for item in value])
 
 
 def _runs(items: Iterable[Any]) -> Iterator[list[tuple[int, str]]]:

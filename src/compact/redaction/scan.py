@@ -170,23 +170,26 @@ class RuleSet:
         self._canary = self._needed.Add(rb"\z")
         self._needed.Compile()
 
-    def find(self, data: bytes, found: list[Span]) -> bool:
+    def find(self, data: bytes, found: list[Span], needed: Sequence[int] | None = None) -> bool:
         """Adds the findings of all rules; returns whether several rules matched, so that they may overlap."""
         of_several = False
-        for index in self._indexes(data):
+        for index in self.needed(data) if needed is None else needed:
             if index != self._canary:
                 before = len(found)
                 self._rules[index].find(data, found)
                 of_several = of_several or 0 < before < len(found)
         return of_several
 
-    def _indexes(self, data: bytes) -> Sequence[int]:
+    def needed(self, data: bytes) -> Sequence[int]:
+        """The rules that may find something; if there are none, there are none for a part between quotes."""
         needed: Sequence[int] = self._needed.Match(data) or ()
-        return needed if self._canary in needed else range(len(self._rules))
+        if self._canary not in needed:
+            return range(len(self._rules))
+        return needed if len(needed) > 1 else ()
 
     def may_find(self, data: bytes) -> bool:
         """Whether `data` contains what any rule needs."""
-        return len(self._indexes(data)) > 1
+        return bool(self.needed(data))
 
 
 class Scanner:
@@ -197,10 +200,16 @@ class Scanner:
         self._user = user
 
     def spans(self, data: bytes) -> list[Span]:
+        return self.search(data) or []
+
+    def search(self, data: bytes) -> list[Span] | None:
+        """The spans; None if `data` has nothing that a rule needs; then no part of it between quotes has."""
+        plain, others, decoded = self._rules.needed(data), decoded_rules().needed(data), Decoded(data)
+        if not (plain or others or self._user or decoded.data is not data):
+            return None
         found: list[Span] = []
-        of_several = self._rules.find(data, found)
-        of_several = decoded_rules().find(data, found) or of_several
-        decoded = Decoded(data)
+        of_several = self._rules.find(data, found, plain)
+        of_several = decoded_rules().find(data, found, others) or of_several
         if decoded.data is not data:
             before = len(found)
             self._find_decoded(decoded, found)

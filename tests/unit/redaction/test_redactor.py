@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from compact.errors import ConfigError
 from compact.model.message import Message, Origin, Role, Text, ToolCall, ToolResult, digest_of
-from compact.redaction import REDACTED, Redactor
+from compact.redaction import REDACTED, Redactor, scan
 from compact.redaction.engine import Span
+from compact.redaction.grammar import BORDER
 from compact.redaction.memo import SpanMemo
 from compact.redaction.scan import Scanner
 
@@ -349,13 +350,13 @@ def test_a_secret_is_found_behind_many_that_are_none(before: str, head: str) -> 
 
 def test_a_text_is_searched_once_however_often_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[bytes] = []
-    search = Scanner.spans
+    search = Scanner.search
 
-    def counted(self: Scanner, data: bytes) -> list[Span]:
+    def counted(self: Scanner, data: bytes) -> list[Span] | None:
         searched.append(data)
         return search(self, data)
 
-    monkeypatch.setattr(Scanner, "spans", counted)
+    monkeypatch.setattr(Scanner, "search", counted)
     redactor = Redactor()
     text = "the export of müller failed, api_key=sk-abc123def456ghi789 was refused"
     clean = text.replace("sk-abc123def456ghi789", REDACTED)
@@ -365,6 +366,41 @@ def test_a_text_is_searched_once_however_often_it_leaves(monkeypatch: pytest.Mon
         assert redactor.is_secret(text)
         assert [text[start:end] for start, end in redactor.secret_spans(text)] == ["sk-abc123def456ghi789"]
     assert searched.count(text.encode()) == 1
+
+
+def test_json_without_a_sign_of_a_secret_is_searched_once_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[bytes] = []
+    search = Scanner.search
+    monkeypatch.setattr(Scanner, "search", lambda self, data: searched.append(data) or search(self, data))
+    text = '{"path": "src/main.py", "lines": [1, 60], "more": {"deep": ["only one"], "all": true}}'
+    assert Redactor().value(text) is text
+    assert searched == [text.encode()]
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ('{"pin": 1234}', f'{{"pin": "{REDACTED}"}}'),
+        ('{"token": "aZ3kP9xQ2mR7vT5w"}', f'{{"token": "{REDACTED}"}}'),
+        ('{"name": "passcode", "value": "horse"}', f'{{"name": "passcode", "value": "{REDACTED}"}}'),
+        ('{"kty": "oct", "k": "horse"}', f'{{"kty": "oct", "k": "{REDACTED}"}}'),
+        ('{"run": ["tool", "-u", "me", "-pin", "7291"]}', None),
+        ('{"inner": "[' + "[" * 70 + "]" * 70 + ']"}', None),
+        ("[" * 70 + '"a"' + "]" * 70, None),
+    ],
+)
+def test_json_is_read_for_what_no_text_in_it_reveals_alone(text: str, clean: str | None) -> None:
+    found = Redactor().value(text)
+    assert REDACTED in found
+    assert clean is None or found == clean
+
+
+def test_no_rule_needs_the_edge_of_a_text() -> None:
+    """What a part of a text has between quotes, the whole has too: so the whole is searched for its parts."""
+    rules = scan.builtin_rules(frozenset(("email", "phone", "card"))) + scan._decoded_rules()
+    for rule in rules:
+        needs = (rule.needs or rule.pattern).replace(BORDER, "").replace("[^", "[")
+        assert not re.search(r"\\[AzZ]|(?<!\\)[$^]", needs), needs
 
 
 def test_what_is_remembered_of_texts_is_bounded_and_holds_none_of_them() -> None:
