@@ -33,12 +33,12 @@ SINGLE = Features()  # of a unit that is a single value
 def _read_features(text: str, _: bool) -> Features:
     words, runs, known = read_words(text)
     written = known.capitals
-    capitals = [] if written.keys().isdisjoint(runs) else [written[run] for run in runs if run in written]
+    capitals = [written[run] for run in filter(written.__contains__, runs)]
     pairs = map(" ".join, pairwise(words))
-    repeats = len(set(words)) < len(words)
+    unique = dict.fromkeys(words)
     return Features(
-        tuple(dict.fromkeys(words) if repeats else words),
-        tuple(dict.fromkeys(pairs) if repeats else pairs),
+        tuple(unique),
+        tuple(dict.fromkeys(pairs) if len(unique) < len(words) else pairs),
         tuple(values_in(text)),
         tuple(chain.from_iterable(capitals)),
     )

@@ -19,7 +19,7 @@ _ANY_WORD = re.compile(rf"{_LETTERS}(?:['’-]{_LETTERS})*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no spaces separate words, so pairs of characters stand for them."""
 _MARKS = ".,:;!?()\"'"
-_FEW, _MOST_CHARACTERS = 30, 400_000
+_MOST_CHARACTERS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +86,17 @@ def _cue(words: set[str], stop: frozenset[str]) -> Cue:
     return Cue(frozenset(single), phrases, tuple(eastern))
 
 
-class Lexicon:
-    """What each whitespace-separated run contains. Each is analyzed once, whichever texts have it."""
+class Lexicon(dict[str, tuple[str, ...]]):
+    """The content words of whitespace-separated runs, in lowercase. Each is analyzed when first looked up."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._tongues = tongues()
-        self.seen: set[str] = set()
         self.size = 0
-        self.words: dict[str, tuple[str, ...]] = {}  # content words in lowercase
         self.capitals: dict[str, tuple[str, ...]] = {}  # those written with a capital, if any
         self.cued: dict[str, set[str]] = {cue: set() for cue in self._tongues.cues}  # runs that may be of it
 
-    def learn(self, runs: Sequence[str]) -> None:
-        for run in set(runs).difference(self.seen):
-            self._look_into(run)
-            self.seen.add(run)
-            self.size += len(run)
-
-    def _look_into(self, run: str) -> None:
+    def __missing__(self, run: str) -> tuple[str, ...]:
         known = self._tongues
         bare = run.strip(_MARKS)
         if bare.isalpha() and bare.isascii():
@@ -114,26 +107,27 @@ class Lexicon:
                 for runs in self.cued.values():
                     runs.add(run)
         words = [word.lower() for word in written]
-        self.words[run] = tuple([word for word in words if word not in known.stop])
-        if words != written and self.words[run]:
+        found = tuple([word for word in words if word not in known.stop])
+        if words != written and found:
             both = zip(words, written, strict=True)
             self.capitals[run] = tuple([low for low, word in both if low != word and low not in known.stop])
         for word in words:
             for name in known.cues_of.get(word, ()):
                 self.cued[name].add(run)
+        self.size += len(run)
+        self[run] = found  # last: another thread may look it up meanwhile
+        return found
 
 
 _lexicon: Lexicon | None = None
 
 
-def lexicon(runs: Sequence[str]) -> Lexicon:
-    """The cache of the process, which has these runs; a new one if it has grown too large."""
+def lexicon() -> Lexicon:
+    """The cache of the process; a new one if it has grown too large."""
     global _lexicon
     found = _lexicon
     if found is None or found.size > _MOST_CHARACTERS:
         found = _lexicon = Lexicon()
-    if not found.seen.issuperset(runs):
-        found.learn(runs)
     return found
 
 
@@ -146,8 +140,8 @@ def read_words(text: str) -> tuple[list[str], list[str], Lexicon]:
     """The content words, its runs between spaces or East Asian scripts, and what is known of them."""
     ascii_only = text.isascii()
     runs = (text if ascii_only else EASTERN.sub(" ", text)).split()
-    known = lexicon(runs)
-    words = list(chain.from_iterable(map(known.words.__getitem__, runs)))
+    known = lexicon()
+    words = list(chain.from_iterable(map(known.__getitem__, runs)))
     return words if ascii_only else [*words, *eastern_pairs(text)], runs, known
 
 
@@ -160,18 +154,17 @@ def eastern_pairs(text: str) -> list[str]:
 
 def says_something(runs: Sequence[str]) -> bool:
     """Whether any whitespace-separated run has a content word."""
-    for part in (runs[:_FEW], runs):  # pasted text need not be analyzed
-        if any(map(lexicon(part).words.__getitem__, part)):
-            return True
-    return any(not run.isascii() and EASTERN.search(run) for run in runs)
+    found = any(map(lexicon().__getitem__, runs))  # up to the first: pasted text need not be analyzed
+    return found or any(not run.isascii() and EASTERN.search(run) for run in runs)
 
 
 def is_about(runs: Sequence[str], *cues: str) -> bool:
     """True if a text, split at spaces, has a word of one of these kinds, in any language with a file."""
-    cued = lexicon(runs).cued
+    known = lexicon()
+    list(map(known.__getitem__, runs))  # analyzes new ones
     for name in cues:
-        if name in cued and not cued[name].isdisjoint(runs):
-            words = _ANY_WORD.findall(" ".join(cued[name].intersection(runs)).lower())
+        if name in known.cued and (cued := known.cued[name].intersection(runs)):
+            words = _ANY_WORD.findall(" ".join(cued).lower())
             if tongues().cues[name].found(frozenset(words), " ".join(runs)):
                 return True
     return False

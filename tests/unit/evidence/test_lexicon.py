@@ -15,8 +15,8 @@ def test_long_runs_are_forgotten_like_others(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(words, "_MOST_CHARACTERS", 5_000)
     for number in range(200):
         words.content_words(f"see https://example.org/{'path/' * 30}Item-{number}")
-    known = words.lexicon(())
-    assert len(known.words) <= 50 and len(known.capitals) <= 50
+    known = words.lexicon()
+    assert len(known) <= 50 and len(known.capitals) <= 50
 
 
 @pytest.mark.parametrize(
