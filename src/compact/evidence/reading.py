@@ -147,7 +147,8 @@ def _unwrapped(text: str, levels: int = 3) -> str:
 
 def take_quotations(text: str, words: int = _QUOTED_WORDS) -> tuple[str, list[str]]:
     """A text without its long quotations, and those quotations."""
-    if not _MAY_QUOTE.search(text):
+    plain = text.isascii() and '"' not in text and "'" not in text
+    if plain or not _MAY_QUOTE.search(text):
         return text, []
     taken: list[str] = []
 

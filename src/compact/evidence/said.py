@@ -21,8 +21,7 @@ _DATA = 100  # no word is longer: more without a blank are an address, an encode
 _MOST_PIECES = 60  # a longer message keeps its head, its tail and the orders in between
 _FEW_WORDS, _TELLING = 4, 3
 _BOLD = re.compile(r"(?<![\w/])\*\*(\S|\S.*?\S)\*\*(?![\w/])")
-_QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
-_ASKS = re.compile("[?？؟]")
+_ASKING, _CLOSING = ("?", "？", "؟"), '"”»)*_`'
 NO_GAP = re.compile("(?<=[。！？]) ")  # no space parts sentences of these scripts
 _TAG = re.compile(r"(?:\s\S+|\S{4,})[,，、،]\s*[^\s,，、،]{1,12}\s?[?？؟]$")  # "…, okay?" ends a statement
 _OPTION = re.compile(r"^\W*(?:option |variante? |plan )?([a-h]|\d{1,2})\b[\s.):,]", re.IGNORECASE)
@@ -60,7 +59,8 @@ def _sayings(text: str, _: bool) -> tuple[bool, tuple[tuple[str, Whose, float], 
         runs = block.split()
         if len(blocks) > 1 and not says_something(runs):
             continue  # "Okay, great." before the actual statement
-        flat = NO_GAP.sub("", " ".join(runs))
+        flat = " ".join(runs)
+        flat = flat if flat.isascii() else NO_GAP.sub("", flat)
         if whose is Whose.SHOWN:
             units.append((clip(flat, _SHOWN_CHARS), whose, 0.2))
         else:
@@ -90,9 +90,13 @@ def _standing(text: str, runs: Sequence[str]) -> float:
         return 1.6
     if len(text) < 40 and is_about(runs, "ack") and all(is_about([w], "ack") for w in content_words(text)):
         return 0.3
-    if not _ASKS.search(text) or _TAG.search(text):
+    if not any(map(text.__contains__, _ASKING)) or _TAG.search(text):
         return STATED
-    return 0.6 if len(text) <= WHOLE and all(map(_QUESTION.search, sentences(text))) else STATED
+    return 0.6 if len(text) <= WHOLE and all(map(_is_question, sentences(text))) else STATED
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip(_CLOSING).rstrip().endswith(_ASKING)
 
 
 def question_in(text: str) -> str:
@@ -100,7 +104,7 @@ def question_in(text: str) -> str:
 
     "Which do you prefer?" says too little: then with its paragraph, which says what there is to choose from.
     """
-    asked = _statements(text, True)[1] if _ASKS.search(text) else ""
+    asked = _statements(text, True)[1] if any(map(text.__contains__, _ASKING)) else ""
     if asked and len(content_words(asked)) < _TELLING:
         parts = (" ".join(part.split()) for part in reversed(prose_of(text).split("\n\n")))
         whole = next((part for part in parts if asked in part), asked)
@@ -127,7 +131,8 @@ def concluded_in(text: str, at: int, *, closes: bool) -> list[Evidence]:
 
 def _is_data(flat: str, runs: Sequence[str]) -> bool:
     """Whether it is a bare name, or mostly encoded files and dumps; a sentence may name one long address."""
-    dumps = sum(len(run) > _DATA for run in runs) if max(map(len, runs), default=0) > _DATA else 0
+    is_long = _FEW_WORDS * len(flat) > _DATA * len(runs)  # enough to have that many
+    dumps = sum(len(run) > _DATA for run in runs) if is_long else 0
     return flat.isascii() and (len(runs) < 2 or len(runs) < _FEW_WORDS * dumps)
 
 
@@ -139,13 +144,14 @@ def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...],
     for sentence in sentences(prose_of(text)):
         runs = sentence.split()
         flat = " ".join(runs)
-        asks = _QUESTION.search(flat)
+        asks = _is_question(flat)
         question = flat if asks else question
         if "**" in flat:
             flat = _BOLD.sub(r"\1", flat)
             runs = flat.split()
+        is_data = _is_data(flat, runs)
         flat = flat.strip("*")
-        if len(flat) < 12 or flat[0] == "|" or (flat[0] == '"' and '":' in flat) or _is_data(flat, runs):
+        if len(flat) < 12 or flat[0] == "|" or (flat[0] == '"' and '":' in flat) or is_data:
             continue
         rank = 1.3 if closes else 1.0
         if is_about(runs, "concludes"):
