@@ -30,7 +30,7 @@ _FEWEST_UNITS, _FEWEST_CHARS, _TIMES_A_SUMMARY = 1_000, 20_000, 5
 _OPENING = 60  # units of what the user said first, which always stay
 _HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")  # in outputs that were cut, our own name for the whole
 _values_of = remembered(values_in)
-_OF_TOOLS = (ToolResult, Opaque)
+_SPEAKING, _OF_TOOLS = (Role.USER, Role.ASSISTANT), (ToolResult, Opaque)
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
 
 
@@ -64,7 +64,7 @@ def extract(
                 # What the user answers is listed next to the answer.
                 asked, asked_at = hiding.text(message.text) if number + 1 not in unread else "", at
             continue
-        text = hiding.text(message.text)
+        text = hiding.text(message.text) if message.role in _SPEAKING else ""
         if message.role is Role.USER and text:
             question = option_of(text, asked) or question_in(asked)
             context = f"asked in [m{asked_at}]: {question}" if question else ""
@@ -105,7 +105,7 @@ def _unread(messages: Sequence[Message]) -> set[int]:
 
 
 def _take_values(mentions: Mentions, message: Message, text: str, at: int, hiding: Hiding) -> None:
-    if text and message.role in (Role.USER, Role.ASSISTANT):
+    if text:
         mentions.take(_values_of(text), USER if message.role is Role.USER else ASSISTANT, at)
     for part in message.parts:
         if isinstance(part, ToolCall):

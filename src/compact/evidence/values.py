@@ -10,7 +10,7 @@ from pathlib import Path
 from compact.evidence.words import EASTERN, listed
 from compact.model.summary import EvidenceKind as Kind
 
-_BREAKS = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
+_BREAKS, _OTHER_BREAKS = "\"'(){}[];<>|=`*\\", "“”‘’«»「」，。、；：（）！？"
 _MARKS = ".,:;!?…/+-@#~$€£&^"
 CODE = listed(Path(__file__).with_name("code.txt"))
 _EXTENSIONS, _NOISE = CODE["extensions"], CODE["noise"]
@@ -80,7 +80,7 @@ def _read(runs: Sequence[str], found: dict[str, Kind]) -> None:
     text = "\n".join(runs)
     if "\\" in text:
         text = _ESCAPED.sub(" ", text)
-    for mark in filter(text.__contains__, _BREAKS):
+    for mark in filter(text.__contains__, _BREAKS if text.isascii() else _BREAKS + _OTHER_BREAKS):
         text = text.replace(mark, " ")
     for run, inside in zip(runs, text.split("\n"), strict=True):
         values: list[tuple[str, Kind]] = []
