@@ -105,7 +105,7 @@ class Mentions:
                 one.values = [value for value in one.values if seen[value] is one]
             if one.is_spoken:
                 used.update(one.values)
-        spoken = {part for value in used for part in _parts(value)}
+        spoken = {part for value in used for part in _parts(value)} if len(used) < len(seen) else set()
         ranks: dict[tuple[float, int], list[str]] = {}
         for one in self._each:
             rank = _rank(one, first, last)
@@ -139,7 +139,7 @@ def _rank(one: _Seen, first: int, last: int) -> float:
     which counts most; then how often it came up, and in how small a company.
     """
     sources = [source for source, count in enumerate(one.messages) if count]
-    mentions = sum([min(count, 9) for count in one.messages])
+    mentions = sum([min(one.messages[source], 9) for source in sources])
     said: float = sum([_SOURCE_WEIGHT[source] for source in sources]) * (len(sources) * mentions) ** 0.5
     focus = min(1.0, 2.5 * one.density) ** 0.8
     recency = 0.7 + 0.3 * (one.last - first + 1) / (last - first + 1)
