@@ -39,7 +39,7 @@ def _read_features(text: str, _: bool) -> Features:
     return Features(
         tuple(unique),
         tuple(dict.fromkeys(pairs) if len(unique) < len(words) else pairs),
-        tuple(values_in(text)),
+        tuple(values_in(text, runs=runs if text.isascii() else ())),
         tuple(chain.from_iterable(capitals)),
     )
 

@@ -59,8 +59,7 @@ def _sayings(text: str, _: bool) -> tuple[bool, tuple[tuple[str, Whose, float], 
         runs = block.split()
         if len(blocks) > 1 and not says_something(runs):
             continue  # "Okay, great." before the actual statement
-        flat = " ".join(runs)
-        flat = flat if flat.isascii() else NO_GAP.sub("", flat)
+        flat = " ".join(runs) if block.isascii() else NO_GAP.sub("", " ".join(runs))
         if whose is Whose.SHOWN:
             units.append((clip(flat, _SHOWN_CHARS), whose, 0.2))
         else:

@@ -47,12 +47,12 @@ _plain: set[str] = set()
 _known: dict[str, Values] = {}
 
 
-def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
-    """Every value of a text and its kind, without a tool's decimals: none means anything by itself."""
+def values_in(text: str, from_tool: bool = False, runs: Sequence[str] = ()) -> dict[str, Kind]:
+    """Every value of a text and its kind. `runs`: the text, split at spaces, if it already is."""
     if text[:2].lstrip()[:1] in ("{", "["):
-        text = _KEY.sub(" ", text)
-    rest: Iterable[str] = filterfalse(_plain.__contains__, text.split())  # Most are ordinary words.
-    if from_tool:
+        text, runs = _KEY.sub(" ", text), ()
+    rest: Iterable[str] = filterfalse(_plain.__contains__, runs or text.split())  # Most are ordinary words.
+    if from_tool:  # Its decimals mean nothing by themselves.
         rest = [run for run in rest if run.strip("0123456789") != "."]
     found: dict[str, Kind] = {}
     unread: list[str] = []
