@@ -27,28 +27,31 @@ class Holder:
         starts = list(accumulate([len(word) + 1 for word in words], initial=0))
         self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
         """The characters from the start of a word on, and their last position."""
+        self._known: dict[str, bool] = {}
 
     def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
-        """Places of the units that the text contains; of thousands, only a few are compared closely.
-
-        A quote may precede the first word of a unit and a mark follow the last, so what is between decides.
-        """
-        words, windows, found = self._words, self._windows, set[int]()
+        """Places of the units that the text contains; of thousands, only a few are compared closely."""
+        known, words, found = self._known, self._words, set[int]()
+        holds: bool | None
         for place, unit in enumerate(units):
             value = unit.value
-            start = value.find(" ") + 1
             if value in words:
                 holds = True
-            elif not start:
+            elif " " not in value:
                 holds = not roughly and value in self._each
-            elif len(value) <= start + _WINDOW:
-                holds = words.issuperset(value.split()[1:-1]) and value.rstrip("…") in self._flat
-            else:
-                at = windows.get(value[start : start + _WINDOW])
-                holds = at is not None and self._holds_at(at - start, value.rstrip("…"))
+            elif (holds := known.get(value)) is None:
+                holds = known[value] = self._holds(value)
             if holds:
                 found.add(place)
         return found
+
+    def _holds(self, value: str) -> bool:
+        # A quote may precede the first word and a mark follow the last, so what is between decides.
+        start = value.find(" ") + 1
+        if len(value) <= start + _WINDOW:
+            return self._words.issuperset(value.split()[1:-1]) and value.rstrip("…") in self._flat
+        at = self._windows.get(value[start : start + _WINDOW])
+        return at is not None and self._holds_at(at - start, value.rstrip("…"))
 
     def _holds_at(self, at: int, value: str) -> bool:
         if self._flat.startswith(value, at):
