@@ -217,7 +217,8 @@ class Scanner:
         for pattern in self._user:
             find_user(pattern, data, found)
         if found:
-            found = [span for span in found if not plausible.is_hidden(data[slice(*span)])]
+            # A quote that nothing follows opens an empty value.
+            found = [(a, b) for a, b in found if a < b and not plausible.is_hidden(data[a:b])]
         return merged(found) if of_several or self._user else found
 
     def _find_decoded(self, decoded: Decoded, found: list[Span]) -> None:

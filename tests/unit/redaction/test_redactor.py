@@ -415,3 +415,11 @@ def test_a_text_with_many_secrets_is_not_remembered() -> None:
     memo = SpanMemo(lambda data: [(n, n + 1) for n in range(len(data))])
     assert len(memo.spans(b"x" * 64)) == 64 and len(memo) == 1
     assert len(memo.spans(b"x" * 65)) == 65 and len(memo) == 1
+
+
+@pytest.mark.parametrize("text", ['größe A jelszó: "', "größe A jelszó: '", 'password: "', 'ключ: пароль: "'])
+def test_a_quote_at_the_end_opens_no_value(text: str) -> None:
+    """A text that was cut right there has nothing to hide, and a place after its end is no place in it."""
+    redactor = Redactor()
+    assert all(0 <= start < end <= len(text) for start, end in redactor.secret_spans(text))
+    assert redactor.value(text) == redactor.text(text)
