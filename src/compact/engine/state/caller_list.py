@@ -72,6 +72,9 @@ class CallerList:
         self._watched_head = 0
         self._left_out = self._looked_at = 0
         """How far that has objects that a record replaced, and how many of them were checked last."""
+        self._replaced_since: set[int] = set()
+        """Identities of messages to leave out of it. Whoever continues with the returned list never sends
+        them again, so that waits until this list is compared."""
 
     def repeat(self, other: CallerList, count: int) -> Sequence[Message]:
         """Begin with the first `count` objects of another list; returns what they were decoded to."""
@@ -139,7 +142,9 @@ class CallerList:
             watched = self._watched = messages[:head] + self.copies
             self._watched_head = head
             self._left_out = 0
-            self.leave_out(replaced())
+            self._replaced_since = replaced()
+        if self._replaced_since:
+            self._leave_out(watched)
         # With the new part filled in, comparing two lists once is enough: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
@@ -161,10 +166,15 @@ class CallerList:
         self._watched = None
 
     def leave_out(self, replaced: set[int]) -> None:
-        """Put the caller's own object back in place of the copy where these messages were replaced."""
-        watched, left, at = self._watched, len(replaced), len(self.ends)
+        """These messages were replaced, too."""
+        self._replaced_since |= replaced
+
+    def _leave_out(self, watched: list[Any]) -> None:
+        """Put the caller's own object back in place of the copy where messages were replaced."""
+        replaced, self._replaced_since = self._replaced_since, set()
+        left, at = len(replaced), len(self.ends)
         # Backward: what a compaction replaces mostly comes after what earlier ones replaced.
-        while watched is not None and left > 0 and at > 0:
+        while left > 0 and at > 0:
             at -= 1
             start, end = self.ends[at - 1] if at else 0, self.ends[at]
             gone = len(replaced.intersection(map(id, self.messages[start:end])))
