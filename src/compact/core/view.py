@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hashlib import blake2b
 
-from compact.model.message import Message, Part, Role, ToolResult, digest_of, with_parts
+from compact.model.message import Message, Part, Role, ToolResult, digest_of, hashed, with_parts
 from compact.model.record import Cleared, Entry, Injected, Kept, Record
 from compact.model.value import entity
 
@@ -46,7 +46,7 @@ def links(key: bytes, messages: Iterable[Message]) -> list[bytes]:
     """The chain hash after each of the messages: equal chains mean equal prefixes."""
     keys = []
     for message in messages:
-        key = blake2b(key + message.digest, digest_size=16).digest()
+        key = hashed(key + message.digest)
         keys.append(key)
     return keys
 
@@ -95,7 +95,7 @@ def handle_of_call(call_id: str) -> str:
 
 def span_handle(replaced: Iterable[Message]) -> str:
     """The short name for recalling everything that a summary or marker replaced."""
-    return f"s-{blake2b(b''.join(message.digest for message in replaced), digest_size=5).hexdigest()}"
+    return f"s-{blake2b(b''.join([message.digest for message in replaced]), digest_size=5).hexdigest()}"
 
 
 def recall_hint(handle: str) -> str:

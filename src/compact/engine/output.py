@@ -101,7 +101,9 @@ def encode_view(history: History, messages: Sequence[Any], head: int) -> list[An
     if view.encoded is None:
         view.encoded = _encoded_prefix(history)
     prefix, rest = view.encoded
-    return [*messages[:head], *prefix, *messages[head + rest :]]
+    out = list(messages)
+    out[head : head + rest] = prefix
+    return out
 
 
 def sent_prompt(now: Situation, cached: CachedPrompts) -> SentPrompt | None:

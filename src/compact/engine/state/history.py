@@ -7,9 +7,8 @@ replaces this prefix".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from itertools import repeat
 from typing import Any
 
 from compact.core.layers import ASKING
@@ -176,15 +175,12 @@ class History:
 
     def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
         """The chain of the originals among these, continuing from the ones before."""
-        return links(
-            self.originals.end, [message for message, note in self._with_ours(fresh) if note is None]
-        )
-
-    def _with_ours(self, fresh: Sequence[Message]) -> Iterable[tuple[Message, Message | None]]:
-        """Each message, and which of ours it is: working memory, or the line next to it."""
-        return self._compared_with_notes(fresh) if self._notes.by_digest else zip(fresh, repeat(None))
+        if self._notes.by_digest:
+            fresh = [message for message, note in self._compared_with_notes(fresh) if note is None]
+        return links(self.originals.end, fresh)
 
     def _compared_with_notes(self, fresh: Sequence[Message]) -> Iterator[tuple[Message, Message | None]]:
+        """Each message, and which of ours it is: working memory, or the line next to it."""
         notes = self._notes.by_digest
         before = self.view.items[-1].message.digest if self.view.items else b""
         for index, message in enumerate(fresh):
@@ -199,23 +195,27 @@ class History:
 
     def _advance(self, fresh: Sequence[Message], keys: Sequence[bytes]) -> None:
         """Append to the view; `keys` are the chain of the originals among these."""
-        size_of, notes, view = self._size_of, self._notes, self.view
+        if not self._notes.by_digest:
+            for message, key in zip(fresh, keys, strict=True):
+                self._append(message, key)
+            return
         taken = iter(keys)
-        for message, ours in self._with_ours(fresh):
+        for message, ours in self._compared_with_notes(fresh):
             if ours is not None:
                 if ours is not NOTED:
                     self._take_note(ours)
-                view.encoded = None  # It is in the caller's list now.
+                self.view.encoded = None  # It is in the caller's list now.
                 continue
             key = next(taken)
-            position = self.originals.append(message, key)
-            if message.protected:
-                self.matcher.protected.append(position)
-            if notes.by_digest:
-                self._separate(message)
-            view.push(Item(message, size_of(message), position))
-            if notes.by_key:
-                self._note_at(key)
+            self._separate(message)
+            self._append(message, key)
+            self._note_at(key)
+
+    def _append(self, message: Message, key: bytes) -> None:
+        position = self.originals.append(message, key)
+        if message.protected:
+            self.matcher.protected.append(position)
+        self.view.push(Item(message, self._size_of(message), position))
 
     def _take_note(self, note: Message) -> None:
         """A note in the caller's list; if another was entered at this place since, that one counts."""
