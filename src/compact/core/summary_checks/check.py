@@ -125,7 +125,9 @@ def clean_summary(text: str) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    return _LEADING_REASONING.sub("", _CHANNEL.sub("", _UNOPENED_REASONING.sub("", text)))
+    if "</" in text:  # looking for the end of a thought reads all of a long answer
+        text = _UNOPENED_REASONING.sub("", text)
+    return _LEADING_REASONING.sub("", _CHANNEL.sub("", text))
 
 
 def _refuse_what_is_no_summary(cleaned: str, *, had_text: bool) -> None:
