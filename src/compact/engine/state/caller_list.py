@@ -17,6 +17,7 @@ from compact.ports import Format
 _USER = Role.USER
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
+_LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
 _REPLACED_AT_A_TIME = 32
 REPLACED_AT_A_COMPACTION = 1_024
 """Few enough not to slow down a preflight."""
@@ -25,12 +26,12 @@ REPLACED_AT_A_COMPACTION = 1_024
 def container_copy(value: Any) -> Any:
     """A copy of the containers that shares every leaf: equal to the original until that is edited."""
     kind = type(value)
-    if kind is str or value is None:
+    if kind in _LEAVES:
         return value
     if kind is dict:
         copied = value.copy()
         for key, item in value.items():
-            if type(item) is not str and item is not None:
+            if type(item) not in _LEAVES:
                 copied[key] = container_copy(item)
         return copied
     if kind is list:
