@@ -70,16 +70,18 @@ class MemoryStore:
 
     def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]:
         session = self._sessions.get(session_id)
-        line = session.line if session is not None else []
-        first = line[0].position if line else 0
+        if session is None:
+            return
+        line = session.line
+        first = session.first_of(line)
         end = None if stop is None else max(0, stop - first)
-        for original in line[max(0, start - first) : end]:
-            yield original.message
+        for chain in line[max(0, start - first) : end]:
+            yield session.messages[chain]
 
     def originals_up_to(self, session_id: str, key: bytes) -> Iterator[Message]:
         session = self._sessions.get(session_id)
-        for original in session.walked(key) if session is not None else ():
-            yield original.message
+        if session is not None:
+            yield from map(session.messages.__getitem__, session.walked(key))
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
         return {key: self._by_key[key] for key in keys if key in self._by_key}
@@ -145,9 +147,9 @@ class MemoryStore:
     def _replaced(self, session: MemorySession, handle: str) -> list[Original]:
         """What the record with this handle replaced in this session, in order."""
         for record in reversed(self._by_handle.get(handle, ())):
-            if record.source in session.originals:
-                kept = kept_positions(record)
-                return [one for one in session.walked(record.source) if one.position not in kept]
+            if record.source in session.messages:
+                kept, line = kept_positions(record), session.walked(record.source)
+                return [one for one in session.numbered(line) if one.position not in kept]
         return []
 
     def memory(self, session_id: str) -> SessionMemory:

@@ -21,12 +21,12 @@ def search(
     wanted = query.strip()
     if HANDLE.fullmatch(wanted):
         named = [
-            one
-            for one in session.originals.values()
-            if any(handle(result) == wanted for result in one.message.results)
+            session.numbered(session.walked(chain))[-1]
+            for chain, message in list(session.messages.items())
+            if any(handle(result) == wanted for result in message.results)
         ]
         return [Hit(one.position, one.message, float("inf")) for one in reversed(named)][:limit]
-    line, span = list(session.line), SPAN.match(query)
+    line, span = session.numbered(list(session.line)), SPAN.match(query)
     if span is not None:
         line = replaced(session, span[1])
         query = query[span.end() :].strip()

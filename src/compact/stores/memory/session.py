@@ -20,7 +20,6 @@ _EVENTS_KEPT = 10_000
 @entity
 class Original:
     position: int
-    previous: bytes
     message: Message
 
 
@@ -35,8 +34,12 @@ class MemorySession:
         self.title = ""
         self.space: str | None = None
         self.settings: Mapping[str, Any] = {}
-        self.originals: dict[bytes, Original] = {}
-        self.line: list[Original] = []
+        self.messages: dict[bytes, Message] = {}
+        self._previous: dict[bytes, bytes] = {}
+        """The chain hash before each. An object per message, to hold both, would be one more to collect."""
+        self._firsts: dict[bytes, int] = {}
+        """The positions of those that came without the message before them."""
+        self.line: list[bytes] = []
         """The current line, in order of position."""
         self.head = START
         self.tokens = 0
@@ -56,7 +59,9 @@ class MemorySession:
         copied = MemorySession(self.id, self.number, self.created_at)
         vars(copied).update(
             vars(self),
-            originals=self.originals.copy(),
+            messages=self.messages.copy(),
+            _previous=self._previous.copy(),
+            _firsts=self._firsts.copy(),
             line=self.line.copy(),
             records=self.records.copy(),
             events=self.events.copy(),
@@ -66,7 +71,7 @@ class MemorySession:
 
     def holds(self, previous: bytes, chains: Sequence[bytes]) -> bool:
         """Whether it has the message before those with these chain hashes, or the first of them."""
-        return previous in self.originals or (bool(chains) and chains[0] in self.originals)
+        return previous in self.messages or (bool(chains) and chains[0] in self.messages)
 
     def extend(
         self,
@@ -77,42 +82,41 @@ class MemorySession:
         sizes: Sequence[int],
     ) -> bool:
         """Keep these originals, and make the line run to the last of them; returns whether that is news."""
-        originals, known, head = self.originals, len(self.originals), self.head
+        known, count, head = self.messages, len(self.messages), self.head
+        if chains and previous not in known:
+            self._firsts.setdefault(chains[0], start)
         for message, chain, size in zip(messages, chains, sizes, strict=True):
-            original = Original(start, previous, message)
-            kept = originals.setdefault(chain, original)
-            if kept is original:
+            if chain not in known:
+                self._previous[chain] = previous
+                known[chain] = message
                 self.tokens += size
             if previous == self.head:
-                self.line.append(kept)
+                self.line.append(chain)
                 self.head = chain
             previous = chain
-            start += 1
-        if previous != self.head and not self.passes(previous):
+        if previous != self.head and previous in known and previous not in self.line:
             self.line, self.head = self.walked(previous), previous
-        return len(originals) != known or self.head != head
+        return len(known) != count or self.head != head
 
-    def passes(self, chain: bytes) -> bool:
-        """Whether the current line runs through this message, so that it stays the current one."""
-        found = self.originals.get(chain)
-        if found is None:
-            return True
-        at = found.position - self.line[0].position if self.line else -1
-        return 0 <= at < len(self.line) and self.line[at] is found
-
-    def walked(self, chain: bytes) -> list[Original]:
+    def walked(self, chain: bytes) -> list[bytes]:
         """The originals up to this one, in order."""
         line = []
-        found = self.originals.get(chain)
-        while found is not None:
-            line.append(found)
-            found = self.originals.get(found.previous)
+        while chain in self.messages:
+            line.append(chain)
+            chain = self._previous[chain]
         line.reverse()
         return line
 
+    def first_of(self, line: Sequence[bytes]) -> int:
+        """The position of a line's first original."""
+        return self._firsts[line[0]] if line else 0
+
+    def numbered(self, line: Sequence[bytes]) -> list[Original]:
+        return [Original(n, self.messages[chain]) for n, chain in enumerate(line, self.first_of(line))]
+
     @property
     def end(self) -> int:
-        return self.line[-1].position + 1 if self.line else 0
+        return self.first_of(self.line) + len(self.line)
 
     def thread(self, currently_compacting: bool) -> Thread:
         in_force = standing(self.records)
