@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
-_SAMPLE_CHARS = 6_000
-"""About a thousand words: many times what is needed, even if most of them are code."""
+_SAMPLE_CHARS = 20_000
 _MIN_UNITS = 25
 """With fewer words (or pairs of ideographs) nothing is decided about a text."""
 _FEW_UNITS = 8
