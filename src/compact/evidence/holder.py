@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from compact.model.summary import Evidence
 
-_WINDOW = 16
+_WINDOW, _MOST_KNOWN = 16, 10_000
 _AROUND = re.compile("[,“”]")  # our marks: in a script without spaces, a sentence is one word between them
 
 
@@ -25,22 +25,23 @@ class Holder:
             self._words.update((listed, listed.removeprefix("“").removesuffix("”"), *_AROUND.split(word)))
         self._each = " ".join(self._words)  # every word once: text without a space is in one, or nowhere
         starts = list(accumulate([len(word) + 1 for word in words], initial=0))
+        # The characters from the start of a word on, and their last position.
         self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
-        """The characters from the start of a word on, and their last position."""
         self._known: dict[str, bool] = {}
 
     def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
         """Places of the units that the text contains; of thousands, only a few are compared closely."""
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()  # Many sessions may ask about one text.
         known, words, found = self._known, self._words, set[int]()
-        holds: bool | None
         for place, unit in enumerate(units):
             value = unit.value
             if value in words:
                 holds = True
             elif " " not in value:
                 holds = not roughly and value in self._each
-            elif (holds := known.get(value)) is None:
-                holds = known[value] = self._holds(value)
+            else:
+                holds = known[value] if value in known else known.setdefault(value, self._holds(value))
             if holds:
                 found.add(place)
         return found

@@ -126,3 +126,11 @@ def test_of_thousands_of_sayings_few_are_looked_at_closely(monkeypatch) -> None:
     assert holds.among(units) == every
     assert holds.among(units, roughly=True) == every - {3_003}
     assert 0 < len(looked) < 20
+
+
+def test_what_is_remembered_of_a_text_that_many_sessions_ask_about_is_bounded() -> None:
+    holds = Holder("- “Go on.”")
+    for session in range(30):
+        said = [f"Take remark {n} of session {session} once more." for n in range(1_000)]
+        assert not holds.among([Evidence(EvidenceKind.SAID, text, 0) for text in said])
+    assert len(holds._known) < 12_000
