@@ -21,7 +21,7 @@ def search(
     wanted = query.strip()
     if HANDLE.fullmatch(wanted):
         named = [
-            session.numbered(session.walked(chain))[-1]
+            Original(session.position_of(chain), message)
             for chain, message in list(session.messages.items())
             if any(handle(result) == wanted for result in message.results)
         ]

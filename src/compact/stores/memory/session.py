@@ -111,6 +111,10 @@ class MemorySession:
         """The position of a line's first original."""
         return self._firsts[line[0]] if line else 0
 
+    def position_of(self, chain: bytes) -> int:
+        line = self.walked(chain)
+        return self.first_of(line) + len(line) - 1
+
     def numbered(self, line: Sequence[bytes]) -> list[Original]:
         return [Original(n, self.messages[chain]) for n, chain in enumerate(line, self.first_of(line))]
 
