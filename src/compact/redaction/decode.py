@@ -50,7 +50,7 @@ _DEEPEST = 8
 _SHORT_RUN = 64
 _BRACKET = ord("[")
 # Looked for as numbers: Python first takes the bytes before an `in` for a number, and raises inside if not.
-_BACKSLASH, _PERCENT, _ESCAPE = b"\\%\x1b"
+_BACKSLASH, _PERCENT, _ESCAPE = ord("\\"), ord("%"), ord("\x1b")
 
 
 def characters(data: bytes) -> int:

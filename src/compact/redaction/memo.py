@@ -8,8 +8,8 @@ from hashlib import blake2b
 from compact.redaction.engine import Span
 
 _MOST_SPANS = 64
-Found = tuple[Span, ...] | None
-_UNKNOWN: Found = ((-1, -1),)
+_Found = tuple[Span, ...] | None
+_UNKNOWN: _Found = ((-1, -1),)
 
 
 class SpanMemo:
@@ -22,8 +22,8 @@ class SpanMemo:
     def __init__(self, search: Callable[[bytes], list[Span] | None], most: int = 4_096) -> None:
         self._search = search
         self._most = most
-        self._new: dict[bytes, Found] = {}
-        self._old: dict[bytes, Found] = {}
+        self._new: dict[bytes, _Found] = {}
+        self._old: dict[bytes, _Found] = {}
 
     def __len__(self) -> int:
         return len(self._new) + len(self._old)
@@ -31,8 +31,8 @@ class SpanMemo:
     def spans(self, data: bytes) -> list[Span]:
         return list(self.found(data) or ())
 
-    def found(self, data: bytes) -> Found:
-        """What the search said: the spans, or None if also no part of the text has a secret."""
+    def found(self, data: bytes) -> _Found:
+        """The spans, or None if nothing occurs that a rule needs (see `Scanner.search`)."""
         key = blake2b(data, digest_size=16).digest()
         found = self._new.get(key, _UNKNOWN)
         if found is _UNKNOWN:

@@ -42,7 +42,7 @@ _BLANK = re.compile(r"\s")
 # A long list of these is a measurement or a picture; checking each one would take seconds.
 _NUMBERS = frozenset({int, float, bool, type(None)})
 _JSON_SCHEMA_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
-_DESCRIBING = frozenset({"kty", "value"})  # Fields that are secret if another field of their object says so.
+_DESCRIBING = frozenset({"kty", "value"})  # Fields that make others secret, or are made so by them.
 _PRIVATE_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
 
 

@@ -203,7 +203,10 @@ class Scanner:
         return self.search(data) or []
 
     def search(self, data: bytes) -> list[Span] | None:
-        """The spans; None if `data` has nothing that a rule needs; then no part of it between quotes has."""
+        """The spans; None if nothing occurs that a rule needs.
+
+        Then a text between quotes in it has nothing either, unless it is escaped.
+        """
         plain, others, decoded = self._rules.needed(data), decoded_rules().needed(data), Decoded(data)
         if not (plain or others or self._user or decoded.data is not data):
             return None
@@ -217,7 +220,7 @@ class Scanner:
         for pattern in self._user:
             find_user(pattern, data, found)
         if found:
-            # A quote that nothing follows opens an empty value.
+            # A quote at the end of a line opens no value.
             found = [(a, b) for a, b in found if a < b and not plausible.is_hidden(data[a:b])]
         return merged(found) if of_several or self._user else found
 

@@ -398,8 +398,9 @@ def test_json_is_read_for_what_no_text_in_it_reveals_alone(text: str, clean: str
 def test_no_rule_needs_the_edge_of_a_text() -> None:
     """What a part of a text has between quotes, the whole has too: so the whole is searched for its parts."""
     rules = scan.builtin_rules(frozenset(("email", "phone", "card"))) + scan._decoded_rules()
-    for rule in rules:
-        needs = (rule.needs or rule.pattern).replace(BORDER, "").replace("[^", "[")
+    needed = [rule.needs or rule.pattern for rule in rules]
+    for pattern in (*needed, scan.block_scalars().needs, scan.tables().needs):
+        needs = pattern.replace(BORDER, "").replace("[^", "[")
         assert not re.search(r"\\[AzZ]|(?<!\\)[$^]", needs), needs
 
 
@@ -417,9 +418,12 @@ def test_a_text_with_many_secrets_is_not_remembered() -> None:
     assert len(memo.spans(b"x" * 65)) == 65 and len(memo) == 1
 
 
-@pytest.mark.parametrize("text", ['größe A jelszó: "', "größe A jelszó: '", 'password: "', 'ключ: пароль: "'])
-def test_a_quote_at_the_end_opens_no_value(text: str) -> None:
-    """A text that was cut right there has nothing to hide, and a place after its end is no place in it."""
+@pytest.mark.parametrize(
+    "text",
+    ['größe A jelszó: "', "größe A jelszó: '", 'password: "', 'ключ: пароль: "', 'x\nKennwort=""\ny'],
+)
+def test_a_quote_at_the_end_of_a_line_opens_no_value(text: str) -> None:
+    """There is nothing to hide, and a place after the end of a text is no place in it."""
     redactor = Redactor()
     assert all(0 <= start < end <= len(text) for start, end in redactor.secret_spans(text))
     assert redactor.value(text) == redactor.text(text)

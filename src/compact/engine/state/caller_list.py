@@ -74,8 +74,8 @@ class CallerList:
         self._left_out = self._looked_at = 0
         """How far that has objects that a record replaced, and how many of them were checked last."""
         self._replaced_since: set[int] = set()
-        """Identities of messages to leave out of it. Whoever continues with the returned list never sends
-        them again, so that waits until this list is compared."""
+        """Identities of messages to leave out of `_watched` when it is compared next: whoever continues with
+        the returned list never compares it. The history keeps these messages, so no identity is reused."""
 
     def repeat(self, other: CallerList, count: int) -> Sequence[Message]:
         """Begin with the first `count` objects of another list; returns what they were decoded to."""
@@ -145,7 +145,7 @@ class CallerList:
             self._left_out = 0
             self._replaced_since = replaced()
         if self._replaced_since:
-            self._leave_out(watched)
+            self._leave_out_replaced(watched)
         # With the new part filled in, comparing two lists once is enough: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
@@ -166,11 +166,11 @@ class CallerList:
         """Something else is replaced now."""
         self._watched = None
 
-    def leave_out(self, replaced: set[int]) -> None:
+    def note_replaced(self, replaced: set[int]) -> None:
         """These messages were replaced, too."""
         self._replaced_since |= replaced
 
-    def _leave_out(self, watched: list[Any]) -> None:
+    def _leave_out_replaced(self, watched: list[Any]) -> None:
         """Put the caller's own object back in place of the copy where messages were replaced."""
         replaced, self._replaced_since = self._replaced_since, set()
         left, at = len(replaced), len(self.ends)

@@ -261,7 +261,7 @@ class History:
         self.base = record
         self.view.replace(list(items))
         if self.state is not HistoryState.UNDONE:
-            self.caller.leave_out(went_out.difference([id(item.message) for item in items]))
+            self.caller.note_replaced(went_out.difference([id(item.message) for item in items]))
 
     def own(self, record: Record) -> None:
         """The base record is this session's own copy now."""
