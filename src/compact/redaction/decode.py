@@ -49,7 +49,7 @@ _LAYOUT = ((b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b'\\"', b' "')
 _DEEPEST = 8
 _SHORT_RUN = 64
 _BRACKET = ord("[")
-# Looked for as numbers: Python first takes the bytes before an `in` for a number, and raises inside if not.
+# As numbers: Python tries to read bytes before an `in` as one, and a failed try costs more than the search.
 _BACKSLASH, _PERCENT, _ESCAPE = ord("\\"), ord("%"), ord("\x1b")
 
 
